@@ -48,7 +48,7 @@ SHOAL_VECTOR_LOOP void all_from_float16(const uint16_t* from, float* to, int64_t
   for (int64_t i = 0; i < count; ++i) to[i] = from_float16(from[i]);
 }
 
-/// The largest magnitude, as bits: magnitudes have the same order as their bits, and a NaN has the largest bits.
+/// Returns the bits of the largest magnitude. Bits of magnitudes have the order of the magnitudes; a NaN has the largest.
 SHOAL_VECTOR_LOOP uint32_t largest_bits(const float* from, int64_t count) {
   uint32_t largest = 0;
   for (int64_t i = 0; i < count; ++i) {
@@ -69,7 +69,7 @@ SHOAL_VECTOR_LOOP void dequantise(const int8_t* from, float* to, int64_t count, 
   for (int64_t i = 0; i < count; ++i) to[i] = float(from[i]) * unit;
 }
 
-/// Writes the levels of a block. Returns its scale.
+/// Writes the numbers of a block, as multiples of the block's scale. Returns the scale.
 float quantise_block(const float* from, int8_t* to, int64_t count) {
   const auto largest = std::bit_cast<float>(largest_bits(from, count));
   const bool finite = std::isfinite(largest);
@@ -82,7 +82,7 @@ float quantise_block(const float* from, int8_t* to, int64_t count) {
   return unit;
 }
 
-/// The three parts of a kTopK payload.
+/// Where the three parts of a kTopK payload begin: the count, the places, the values.
 struct Picks {
   uint64_t count = 0;
   size_t places_at = kAlign;
@@ -92,14 +92,14 @@ struct Picks {
       : count(n), values_at(kAlign + padded(n * sizeof(uint32_t))), bytes(values_at + n * sizeof(float)) {}
 };
 
-/// True if values of a gradient that are not sent now may be sent with a later push, since the rule adds gradients up. An
+/// True if a gradient's value that is not sent now may be added to a later push: the rule adds gradients up. An
 /// update that replaces a variable, or is averaged into it, has to be sent whole: a value that is not sent would
 /// count as 0.
 bool adds_up(const nn::UpdateRule& rule) {
   return rule.kind != nn::UpdateRule::Kind::kAssign && rule.kind != nn::UpdateRule::Kind::kMovingAverage;
 }
 
-/// The number of a segment's values that are sent: all, if sending the places of some would cost more than it saves.
+/// The number of a segment's values that are sent: all of them, if values with their places would take more bytes.
 int64_t picks_of(const Segment& segment, double fraction) {
   const int64_t elements = segment.elements();
   if (!adds_up(segment.variable.rule)) return elements;
@@ -118,7 +118,7 @@ float* floats(std::span<std::byte> bytes) { return reinterpret_cast<float*>(byte
 
 void encode_int8(const ShardSpec& spec, const float* from, std::span<std::byte> payload) {
   const uint64_t scales = blocks_of(spec) * sizeof(float);
-  // Zeroes the gaps between segments, so that old memory is not sent.
+  // Also zeroes the gaps between segments, which no block fills: old memory must not be sent.
   std::memset(payload.data() + scales, 0, payload.size() - scales);
   float* scale = floats(payload);
   auto* const levels = reinterpret_cast<int8_t*>(payload.data() + padded(scales));
@@ -227,7 +227,7 @@ void TopK::resume(std::span<const std::byte> arena) {
   std::ranges::copy(arena, residual_->data());
 }
 
-/// encode() has set the residual to zero wherever it took a value out, so values are stored rather than added.
+/// Stores the values, rather than adds them: encode() left a zero in the residual wherever it took a value out.
 void TopK::take_back(std::span<const std::byte> payload) {
   const Picks picks = picks_of(spec_, fraction_);
   SHOAL_CHECK(payload.size() == picks.bytes);
@@ -256,8 +256,8 @@ void TopK::encode(std::span<const std::byte> gradient, std::span<std::byte> payl
     float* const rest = floats(next->bytes()) + first;
     const float* const old = floats(residual_->bytes()) + first;
     const float* const fresh = floats(gradient) + first;
-    // After a push that did not count, the residual has its values again. A value that the push would have assigned is
-    // not added here, since this push assigns a new one.
+    // `old` also has the values of a push that did not count. A rule that assigns ignores them: this push assigns
+    // anew.
     if (adds_up(segment.variable.rule)) {
       for (int64_t i = 0; i < segment.elements(); ++i) rest[i] = old[i] + fresh[i];
     } else {
@@ -270,8 +270,8 @@ void TopK::encode(std::span<const std::byte> gradient, std::span<std::byte> payl
   before_ = std::exchange(residual_, std::move(next));
 }
 
-/// Takes the `wanted` largest magnitudes out of the segment's residual. First finds the smallest one to take: a
-/// histogram over the leading bits gives its bin, and nth_element finds it in the bin.
+/// Takes the `wanted` values of largest magnitude out of the segment's residual. First finds the smallest magnitude to
+/// take: a histogram over the leading bits gives its bin, and nth_element finds it among the values of that bin.
 void TopK::select(const Segment& segment, float* rest, uint32_t* places, float* values) {
   constexpr int kBinBits = 11, kShift = 31 - kBinBits;
   const int64_t elements = segment.elements(), wanted = picks_of(segment, fraction_);
@@ -292,7 +292,7 @@ void TopK::select(const Segment& segment, float* rest, uint32_t* places, float* 
   const auto last = candidates_.begin() + of_bin - 1;
   std::nth_element(candidates_.begin(), last, candidates_.end(), std::greater<>());
   const uint32_t least = *last;
-  // How many of the elements that equal the smallest magnitude are taken.
+  // How many of the elements of magnitude `least` are taken.
   int64_t equal = std::count(candidates_.begin(), last + 1, least);
 
   for (int64_t i = 0; i < elements; ++i) {

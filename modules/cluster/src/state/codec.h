@@ -19,8 +19,8 @@ namespace shoal::cluster {
 /// The size of an encoded arena of `spec`, in bytes. Not for kSparseRows. `fraction` is for kTopK.
 uint64_t encoded_bytes(const ShardSpec& spec, transport::Encoding encoding, double fraction = 1);
 
-/// Fills `payload` (encoded_bytes() bytes) from `arena`, for kBfloat16, kFloat16 or kInt8. A kInt8 block with a value
-/// that is not finite becomes NaN as a whole.
+/// Fills `payload` (encoded_bytes() bytes) from `arena`, for kBfloat16, kFloat16 or kInt8. A kInt8 block that contains
+/// a NaN or an infinity is decoded as all NaN.
 void encode(const ShardSpec& spec, transport::Encoding encoding, std::span<const std::byte> arena,
             std::span<std::byte> payload);
 
@@ -29,25 +29,25 @@ void encode(const ShardSpec& spec, transport::Encoding encoding, std::span<const
 Result<void> decode(const ShardSpec& spec, transport::Encoding encoding, std::span<const std::byte> payload,
                     std::span<std::byte> arena);
 
-/// Chooses the part of each gradient that is sent, and keeps the rest: at any time the sum of all gradients equals the
-/// sum of all payloads plus residual(). One object per shard and trainer.
+/// Chooses which values of each gradient are sent (the largest), and adds the others to a residual: at any time the sum
+/// of all gradients equals the sum of all payloads plus residual(). One object per shard and trainer.
 class TopK {
  public:
   TopK(const ShardSpec& spec, double fraction, BufferPool& pool);
 
-  /// Fills `payload` (encoded_bytes() bytes) from `gradient` and the residual. Of equal magnitudes the first one is
-  /// sent.
+  /// Fills `payload` (encoded_bytes() bytes) from `gradient` plus the residual. Of values of equal magnitude the first
+  /// ones are sent.
   void encode(std::span<const std::byte> gradient, std::span<std::byte> payload);
   /// Adds the values of the last encode()'s payload back to the residual, since the payload had no effect.
   void take_back(std::span<const std::byte> payload);
-  /// Undoes the last encode(), and so forgets the gradient, too. Afterwards kept_before() is not valid.
+  /// Undoes the last encode(): its gradient is lost, too. Afterwards kept_before() is not valid.
   void go_back() { std::swap(residual_, before_); }
   std::span<const float> residual() const;
-  /// The arena of residual(), and the arena before the last encode(). A later encode() leaves both unchanged while
+  /// The memory of residual() now, and as it was before the last encode(). A later encode() changes neither while
   /// another owner holds a reference.
   const Ref<Buffer>& kept() const { return residual_; }
   const Ref<Buffer>& kept_before() const { return before_; }
-  /// Continues from the residual in `arena`, which another process kept.
+  /// Continues from the residual in `arena`, which another process of this trainer left.
   void resume(std::span<const std::byte> arena);
   /// Forgets the residual, since the weights were replaced.
   void clear();

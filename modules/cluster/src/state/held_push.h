@@ -13,14 +13,14 @@ namespace shoal::cluster {
 
 /// The gradient that a push has for one part of a shard.
 struct PartGradient {
-  std::span<const std::byte> arena;  ///< The gradients as an arena; segments that come by rows are in `rows` instead.
+  std::span<const std::byte> arena;  ///< The gradients in the arena's layout, without the segments in `rows`.
   Ref<Buffer> decoded;               ///< The memory of `arena`; null if `arena` points into the message.
-  /// Rows by segment, pointing into the message; empty if the push did not come by rows.
+  /// By segment: the rows that the message has; empty if the push is not by rows.
   std::vector<SegmentRows> rows;
-  std::vector<const SegmentRows*> lazy_rows;  ///< Pointers into `rows`, for Contribution::rows.
+  std::vector<const SegmentRows*> lazy_rows;  ///< Pointers into `rows`, as Contribution::rows needs them.
 };
 
-/// A push owns its messages, so that a dense push is not copied.
+/// A whole push. Owns its messages, so that the gradients of a dense push are not copied.
 struct HeldPush {
   transport::PushId id;
   std::vector<transport::Message> messages;
@@ -30,7 +30,7 @@ struct HeldPush {
   PushCredit credit;          ///< The bytes that the push uses of its trainer's limit until it is answered.
   bool save_follows = false;  ///< True if the chief made the push and takes a checkpoint once it counts.
 
-  /// The closing chunk, which carries everything that does not belong to a part.
+  /// The closing chunk: it also carries what belongs to the push as a whole (scalars, metrics, position).
   const transport::Chunk& closing() const { return chunks.front(); }
   uint64_t ordinal() const { return closing().ordinal; }
   uint64_t base_version() const { return closing().base_version; }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Reads whole numbers from JSON that came over the network, for readers that raise.
+/// Reads whole numbers from JSON that came over the network, for parsers that raise errors as exceptions.
 #include <string>
 
 #include "shoal/json/fields.h"

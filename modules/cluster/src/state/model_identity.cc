@@ -13,7 +13,7 @@ std::string value_of(const VariableSpec& variable) {
   return std::string(to_string(variable.dtype)) + " " + to_string(variable.shape);
 }
 
-/// Replaces line breaks, which names of features may contain, since each feature has one line.
+/// Replaces line breaks in names of features, since each feature's text has to be one line.
 std::string in_one_line(std::string text) {
   std::ranges::replace(text, '\n', ' ');
   return text;
@@ -54,7 +54,7 @@ std::string meaning_text(const Meaning& meaning, const std::map<std::string, std
       listed += (listed.empty() ? "" : " and ") + to_string(fact);
       one.add(key, fact);
     }
-    char hash[24];  // The hash also covers facts that the words leave out.
+    char hash[24];  // A hash, since `listed` leaves out some of the facts.
     std::snprintf(hash, sizeof hash, " #%016llx", static_cast<unsigned long long>(one.hash()));
     text += in_one_line(meaning_subject(key) + ": " + listed) + hash + "\n";
   }
@@ -64,7 +64,7 @@ std::string meaning_text(const Meaning& meaning, const std::map<std::string, std
 
 std::string meaning_text_difference(std::string_view text, const std::string& owner, std::string_view other_text,
                                     const std::string& other_owner) {
-  if (text.empty() || other_text.empty()) return {};  // One peer's version of Shoal does not send the text.
+  if (text.empty() || other_text.empty()) return {};  // An older Shoal sends no text.
   const auto lines = identity_lines(text), other_lines = identity_lines(other_text);
   for (const auto& [subject, value] : lines) {
     const auto found = other_lines.find(subject);

@@ -16,7 +16,7 @@ class PartedArena {
   void add(std::span<const std::byte> bytes, Ref<const Buffer> holder) { parts_.push_back({bytes, std::move(holder)}); }
   bool empty() const { return parts_.empty(); }
   uint64_t size() const;
-  /// Reads `bytes` bytes from `offset`, which lie within the arena; copies them if they span parts.
+  /// Reads the range of `bytes` bytes from `offset` on, which lies in the arena; copies only a range that spans parts.
   Snapshot::Part read(uint64_t offset, uint64_t bytes, BufferPool& pool) const;
 
  private:

@@ -17,7 +17,7 @@ using Json = json::Json;
 constexpr size_t kPositionBytesMax = size_t(64) << 10;
 constexpr size_t kReasonBytesMax = 8192;  // The longest sentence of an error.
 
-/// Parses JSON and runs a reader over it.
+/// Parses JSON and passes it to `read`; errors name the message `what`.
 template <class T, class Read>
 Result<T> parse_as(std::string_view what, std::string_view text, Read&& read) {
   const std::string context = "control message " + std::string(what);
@@ -28,11 +28,11 @@ Result<T> parse_as(std::string_view what, std::string_view text, Read&& read) {
   return parsed;
 }
 
-/// Bytes that are not UTF-8 (a variable may have any name) are replaced: no reader of these texts needs them.
+/// The message as text. Bytes that are not UTF-8 (any variable's name may have some) are replaced: no receiver needs them.
 std::string text_of(const Json& message) { return json::text_of(message); }
 
 Json positions_json(const std::map<int, std::string>& positions) {
-  // Positions are bytes, which JSON text cannot carry: they travel as arrays of numbers.
+  // Positions are bytes, which JSON text cannot carry, so each one becomes an array of numbers.
   Json out = Json::array();
   for (const auto& [trainer, position] : positions) {
     out.push_back({trainer, std::vector<uint8_t>(position.begin(), position.end())});
@@ -52,7 +52,7 @@ Result<std::string> bytes_of(const Json& list, std::string_view name) {
   return bytes;
 }
 
-/// Element `index` of a list that errors call `name`.
+/// Returns element `index` of `list`; errors call the list `name`.
 template <class T>
 Result<T> whole_element(const Json& list, size_t index, std::string_view name) {
   SHOAL_TRY(const Json* number, json::element(list, index, name));
@@ -389,7 +389,7 @@ Result<std::vector<int>> parse_trainers(std::string_view text) {
 }
 
 uint64_t spec_hash(const ShardSpec& spec) {
-  // The keys of initializers do not change which variables a server holds: without a seed, each chief draws new keys.
+  // Ignores the initializers' keys: they do not change which variables a server holds, and differ between unseeded chiefs.
   ShardSpec comparable = spec;
   for (Segment& segment : comparable.segments) segment.variable.key = 0;
   return fold_in(1, to_json(comparable));

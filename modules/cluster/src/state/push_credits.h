@@ -10,7 +10,7 @@
 
 namespace shoal::cluster {
 
-/// The bytes that one push uses of its trainer's limit. The destructor gives the bytes back.
+/// The bytes of its trainer's limit that one push uses. The destructor frees them for other pushes.
 class PushCredit {
  public:
   PushCredit() = default;
@@ -34,18 +34,18 @@ class PushCredit {
     bytes_ = 0;
   }
 
-  std::shared_ptr<uint64_t> taken_;  // The sum over all pushes of the trainer.
+  std::shared_ptr<uint64_t> taken_;  // The bytes that all pushes of the trainer use.
   uint64_t bytes_ = 0;
 };
 
-/// The bytes taken by the pushes of all trainers. Credits may outlive this object.
+/// Counts the bytes that the pushes of each trainer use. A PushCredit may outlive this object.
 class PushCredits {
  public:
-  /// Limits pushes from now on; credits given under another limit stay.
+  /// Sets the limit for pushes from now on; pushes accepted before keep their bytes.
   void set_limit(const PushLimit& limit) { limit_ = limit; }
 
-  /// Adds `bytes` to `credit`. False if `trainer` would exceed its limit while other pushes of it have credit. A
-  /// single push is always accepted.
+  /// Adds `bytes` to `credit`. Returns false if all pushes of `trainer` together would exceed its limit; a trainer's
+  /// only push is accepted whatever its size.
   [[nodiscard]] bool grow(PushCredit& credit, int trainer, uint64_t bytes, bool encoded) {
     std::shared_ptr<uint64_t>& taken = taken_[trainer];
     if (!taken) taken = std::make_shared<uint64_t>(0);

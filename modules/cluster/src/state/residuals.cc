@@ -17,7 +17,7 @@ Result<std::span<std::byte>> Residuals::place_to_restore(int trainer, const tran
   if (part.offset > arena_bytes_ || part.payload.size() > arena_bytes_ - part.offset)
     return invalid_argument("restore of " + std::string(part.name) + ": beyond the end of the arena");
   Ref<Buffer>& arena = newest_[trainer];
-  if (!arena) {  // Parts of a checkpoint cover the segments, not the gaps.
+  if (!arena) {  // Zeroed: a checkpoint fills segments, not gaps.
     arena = pool_.get(arena_bytes_);
     std::memset(arena->data(), 0, arena->size());
   }
@@ -64,7 +64,7 @@ Ref<const Buffer> Residuals::newest_of(int trainer) const {
   return found == newest_.end() ? Ref<const Buffer>() : Ref<const Buffer>(found->second);
 }
 
-/// The chief's own residual is not kept here: the chief does not train while it saves, and saves its residual itself.
+/// Skips the chief (trainer 0): it does not train while it saves, and saves its residual itself.
 uint64_t Residuals::hold(const TrainerRecords& trainers) {
   held_.clear();
   ++hold_;

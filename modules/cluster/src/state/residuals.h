@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The residuals of trainers that compress with top-k (error feedback), as far as a server has them. A residual is as
-/// large as a dense gradient and travels for checkpoints only. After hold() the server asks each trainer, in the reply
-/// to its next push, for the residual before that push, which belongs to exactly the version of the snapshot. A chief
-/// that all trainers wait for announces its save in a push; the replies to that update then ask (kStatusSaveBit).
+/// The residuals of trainers that compress with top-k (error feedback), if the server has them. A residual is as large
+/// as a dense gradient and travels for checkpoints only. After hold() the server asks each trainer, in the reply to its
+/// next push, for the residual before that push, which belongs to exactly the version of the snapshot. If all trainers
+/// wait for the chief, it announces its save in a push; the replies to that update then ask (kStatusSaveBit).
 #include <map>
 #include <span>
 #include <vector>
@@ -21,30 +21,30 @@ class Residuals {
  public:
   explicit Residuals(BufferPool& pool) : pool_(pool) {}
 
-  /// Begins a new epoch, whose arenas have `arena_bytes` bytes.
+  /// Forgets all residuals: another model was loaded (a new epoch), whose arenas have `arena_bytes` bytes.
   void restart(uint64_t arena_bytes);
-  /// Where to copy a part of the residual that a checkpoint has for `trainer`. InvalidArgument if it is beyond the end
-  /// of the arena.
+  /// Returns the memory for a part of the residual of `trainer` that a checkpoint has. InvalidArgument if the part
+  /// exceeds the arena.
   Result<std::span<std::byte>> place_to_restore(int trainer, const transport::SnapshotPart& part);
-  /// Forgets a residual that `trainer` has sent in part, since its process or its last connection is gone.
+  /// Forgets a partly received residual of `trainer`, since the sending process or its last connection is gone.
   void forget_parts(int trainer) { coming_.erase(trainer); }
-  /// Takes a part of a residual from the trainer itself, as it was after the trainer's push `part.version`: either the
-  /// newest push, or the last one in the snapshot. InvalidArgument if it belongs to another push, or is not the next
-  /// part.
+  /// Takes a part of a residual from the trainer itself, as it was after the trainer's push `part.version`: either its
+  /// newest push, or its last push in the snapshot. InvalidArgument if the residual belongs to another push, or the
+  /// part is not the next one.
   Result<void> take(int trainer, const TrainerRecord& record, const transport::SnapshotPart& part);
-  /// The push `sequence` of `trainer` is applied, so that the residual from before it is out of date.
+  /// Notes that the push `sequence` of `trainer` was applied: an earlier residual is out of date.
   void pushed(int trainer, uint64_t sequence);
   /// The trainer's current residual; null if it is not known or there is none.
   Ref<const Buffer> newest_of(int trainer) const;
 
-  /// Begins a snapshot: the state after the newest push of each trainer. One snapshot at a time, the newest. Returns
-  /// its number.
+  /// Begins a snapshot of all residuals, as they are after the newest push of each trainer. Replaces an earlier
+  /// snapshot. Returns the new snapshot's number.
   uint64_t hold(const TrainerRecords& trainers);
-  /// Frees snapshot `hold`. Does nothing if another one was begun since.
+  /// Frees snapshot `hold`. Does nothing if a newer snapshot has replaced it.
   void release(uint64_t hold);
-  /// True if there is a snapshot that residuals belong to.
+  /// True if there is a snapshot, and some trainer has a residual for it.
   bool wanted() const { return !held_.empty(); }
-  /// True if the reply to the trainer's newest push has to ask for its residual.
+  /// True if the reply to the trainer's newest push has to ask the trainer for its residual.
   bool asks(int trainer, const TrainerRecord& record) const;
   /// The connected trainers that still have to send a residual for the snapshot.
   std::vector<int> awaited(const TrainerRecords& trainers) const;
@@ -52,14 +52,14 @@ class Residuals {
   uint64_t bytes_taken() const { return bytes_taken_; }
   /// The trainers whose residuals the snapshot has in full, ascending.
   std::vector<int> held() const;
-  /// The residual of `trainer` in snapshot `hold`; null if another snapshot was begun since, or there is none.
+  /// The residual of `trainer` in snapshot `hold`; null if it has none, or a newer snapshot has replaced this one.
   Ref<const Buffer> held_of(int trainer, uint64_t hold) const;
 
  private:
   struct Coming {
     Ref<Buffer> arena;
     uint64_t filled = 0;
-    uint64_t after = 0;  // The newest push that this residual reflects.
+    uint64_t after = 0;  // The residual includes this and earlier pushes.
   };
   struct Due {
     uint64_t incarnation = 0;

@@ -10,18 +10,18 @@
 
 namespace shoal::cluster {
 
-/// Bounded: holds at most as many row numbers as the shard has lazy rows, and 4096 updates. A trainer whose weights are
-/// older gets all rows.
+/// Remembers at most 4096 updates, and at most as many row numbers as the shard has rows that are updated lazily. A
+/// trainer with older weights gets all rows.
 class RowHistory {
  public:
   RowHistory() = default;
   explicit RowHistory(const ShardSpec& spec);
 
-  /// Forgets the history: any row may have changed up to `version`.
+  /// Forgets the history: from now on any row counts as changed by the updates up to `version`.
   void restart(uint64_t version);
-  /// Records the rows that the update to `version` (the one after the last) changed, one entry per segment.
+  /// Records which rows the next update, to `version`, has changed; `rows` has one entry per segment.
   void add(uint64_t version, std::span<const SegmentRows> rows);
-  /// True if all changes since `version` are known.
+  /// True if the history has all changes since `version`.
   bool covers(uint64_t version) const { return version >= first_ && version <= last_; }
   /// An upper bound for the number of rows that changed_since() returns.
   uint64_t changes_since(uint64_t version, size_t segment) const;
@@ -33,7 +33,7 @@ class RowHistory {
     uint64_t version;
     std::vector<std::vector<uint32_t>> rows;  // By segment.
   };
-  uint64_t first_ = 1, last_ = 0;  // Covers no version yet.
+  uint64_t first_ = 1, last_ = 0;  // first_ > last_: the history is empty.
   uint64_t rows_max_ = 0;
   uint64_t rows_held_ = 0;
   std::deque<Update> updates_;  // The updates from first_ + 1 to last_.

@@ -17,28 +17,28 @@ namespace shoal::cluster {
 /// loop would wait for each row in turn.
 inline constexpr size_t kRowsAhead = 12;
 
-/// The time of a step depends on the gradients that are added, not on the variable's size: a table with an entry per row
-/// stays from step to step, and only entries of touched rows are cleared. Allocates nothing after the largest batch.
+/// Sums of gradients by row. A step's time grows with its gradients, not with the variable: the table with an entry per
+/// row stays, and only touched rows are cleared. Allocates nothing once it has seen the largest batch.
 class RowSums {
  public:
   RowSums(int64_t rows, int64_t width) : width_(width), place_of_(size_t(rows), kNone) {}
   /// The most rows of a variable: messages carry row numbers as 32 bits.
   static constexpr int64_t kRowsMax = int64_t(1) << 32;
-  /// Makes the sums for all rows of `variable`, which errors call `name`. NotFound if `variable` is null: there is none.
-  /// FailedPrecondition if it cannot be updated by rows: its rows are not lazy, or more than kRowsMax.
+  /// Makes the sums for all rows of `variable`, which errors call `name`. NotFound if `variable` is null (does not
+  /// exist). FailedPrecondition if it cannot be updated by rows: its rows are not lazy, or more than kRowsMax.
   static Result<RowSums> make(const VariableSpec* variable, const std::string& name);
 
   /// Adds row i of `gradients` to the sum of row ids[i], in order. `ids` is int64 or int32; `gradients` is float32, one
-  /// row of this width per id. InvalidArgument if the sizes do not fit, or an id is out of range.
+  /// row of width() numbers per id. InvalidArgument if the sizes do not match, or an id is out of range.
   Result<void> add(const TensorView& ids, const TensorView& gradients);
   void clear();
 
-  /// The touched rows' numbers, in the order of their first gradients.
+  /// The numbers of the touched rows, in the order in which rows got their first gradient.
   std::span<const int64_t> touched() const { return touched_; }
   const float* sum(size_t i) const { return sums_.data() + i * size_t(width_); }
   /// The sum of a touched row.
   const float* sum_of(int64_t row) const { return sum(size_t(place_of_[size_t(row)])); }
-  /// Prefetches what sum_of() reads first.
+  /// Prefetches the table entry that sum_of(row) reads first.
   void ask_for(int64_t row) const { __builtin_prefetch(&place_of_[size_t(row)]); }
   int64_t width() const { return width_; }
 

@@ -18,7 +18,7 @@ Result<void> ServerPart::start(const ParallelFor& parallel_for) {
   return shard_.initialize(transport::mutable_payload(weights_), parallel_for);
 }
 
-/// Prepares the lists that updates and replies by rows need.
+/// Prepares the lists that are needed if updates and replies come by rows.
 void ServerPart::expect_rows() {
   segment_rows_.assign(spec().segments.size(), {});
   history_ = RowHistory(spec());
@@ -33,7 +33,7 @@ void ServerPart::activate(uint64_t update_count) {
   history_.restart(1);
 }
 
-/// Checks dense payloads only; the codecs check encoded ones.
+/// Decodes a part of a push. Checks only dense payloads itself; the decoders check the others.
 Result<PartGradient> ServerPart::decode(const transport::Chunk& chunk) const {
   const bool dense = chunk.encoding == Encoding::kDense;
   if (chunk.range_begin != begin_ || chunk.range_end - chunk.range_begin != spec().arena_bytes ||
@@ -60,7 +60,7 @@ Result<PartGradient> ServerPart::decode(const transport::Chunk& chunk) const {
 }
 
 void ServerPart::open() {
-  next_ = std::exchange(weights_, {});  // Moves this reference, so unique() is true if there is no other one.
+  next_ = std::exchange(weights_, {});  // Moves this reference: unique() then tells of others.
   if (next_.body->unique()) return;
   weights_ = std::exchange(next_, transport::make_weights(pool_, spec().arena_bytes));
 }
@@ -83,11 +83,11 @@ void ServerPart::apply(std::span<const HeldPush* const> pushes, size_t part, con
   }
   const std::span<const std::byte> current = (weights_.body ? weights_ : next_).payload();
   const Result<void> done = shard_.apply(current, transport::mutable_payload(next_), contributions_, parallel_for);
-  SHOAL_CHECK(done);  // decode() has checked that the pushes fit.
+  SHOAL_CHECK(done);  // Cannot fail: decode() has checked the pushes.
   remember_rows(pushes, part);
 }
 
-/// Records the rows that this update has changed. Any row may have changed, unless all pushes came by rows.
+/// Records the rows that this update has changed: all rows, unless all pushes came by rows.
 void ServerPart::remember_rows(std::span<const HeldPush* const> pushes, size_t part) {
   const auto by_rows = [](const HeldPush* push) { return push->encoding() == Encoding::kSparseRows; };
   if (!std::ranges::all_of(pushes, by_rows)) return history_.restart(counters().version);
@@ -111,8 +111,8 @@ void ServerPart::close(uint64_t global_step) {
   set_global_step(global_step);
 }
 
-/// A message by rows is made for each trainer separately, so none exists yet; a trainer that has no version gets the
-/// dense message, which all trainers share.
+/// Returns the message to send if it exists already. A message by rows never does: it is made for one trainer. A
+/// trainer without any version gets the dense message, which all trainers share.
 transport::Message ServerPart::at_hand(Encoding encoding, uint64_t has) const {
   if (!weights_.body || encoding == Encoding::kDense || (encoding == Encoding::kSparseRows && has == 0)) return weights_;
   const auto made = encoded_.find(encoding);

@@ -18,34 +18,34 @@ namespace shoal::cluster {
 class ServerPart {
  public:
   ServerPart(ShardPart part, BufferPool& pool);
-  ServerPart(ServerPart&&) = default;  // A copy would point into the original.
+  ServerPart(ServerPart&&) = default;  // No copies: a copy would point into the original.
 
   /// Fills weights and slots with their initial values. Called once, first, on any thread.
   Result<void> start(const ParallelFor& parallel_for = nullptr);
   /// An arena for restores to fill, until activate().
   std::span<std::byte> mutable_arena(ArenaIndex arena);
   void activate(uint64_t update_count);
-  /// Called on any thread, before activate(): checks the values that the epoch begins with (Shard::begin()).
+  /// Called on any thread, before activate(): checks the initial or restored values (Shard::begin()).
   void look_at_start() { shard_.begin(weights_.payload()); }
-  /// As Shard::poisoned().
+  /// The first segment with a value that is not finite: Shard::poisoned().
   const Segment* poisoned() const { return shard_.poisoned(); }
-  /// Sets the version and the global step that replies with the newest weights name.
+  /// Sets the version and the global step that go out with the newest weights.
   void set_global_step(uint64_t step) { transport::set_weights_version(weights_, counters().version, step); }
 
   /// Called on any thread: decodes `chunk` of a push for this part. The result points into the chunk's message.
   /// InvalidArgument if the chunk does not fit.
   Result<PartGradient> decode(const transport::Chunk& chunk) const;
-  /// Called on the strand: decides where the next version is written. In place if nothing else refers to the newest
-  /// version, which at_hand() then lacks until close().
+  /// Called on the strand: decides where the next version is written. If nothing else refers to the newest version, it
+  /// is overwritten, and at_hand() has no weights until close().
   void open();
   /// The approximate number of bytes of each arena that apply() touches.
   uint64_t bytes_of_update(std::span<const HeldPush* const> pushes, size_t part) const;
-  /// Called on any thread. Makes one update of all these pushes, in their order; this object is part `part` of each.
+  /// Called on any thread. Makes one update of all these pushes, in their order, from part number `part` of each push.
   void apply(std::span<const HeldPush* const> pushes, size_t part, const ParallelFor& parallel_for);
   /// Called on the strand: makes the next version the newest one.
   void close(uint64_t global_step);
 
-  /// The newest version; its body is null while it is overwritten.
+  /// The newest version; its body is null while an update overwrites it.
   const transport::Message& weights() const { return weights_; }
   /// Called on the strand: ServerState::weights_at_hand() for this part; the body is null if no message exists yet.
   transport::Message at_hand(transport::Encoding encoding, uint64_t has) const;
@@ -53,7 +53,7 @@ class ServerPart {
   uint64_t bytes_of(transport::Encoding encoding, uint64_t has) const;
   /// Called on any thread: ServerState::make_weights() for this part.
   transport::Message make(transport::Encoding encoding, uint64_t has, uint64_t global_step);
-  /// Called on the strand: keeps the result of make() for at_hand(), until the next version.
+  /// Called on the strand: stores the result of make() for at_hand(), until the next version.
   void keep(transport::Encoding encoding, transport::Message made);
 
   uint64_t begin() const { return begin_; }
@@ -73,8 +73,8 @@ class ServerPart {
   transport::Message next_;  // The version that is being made, from open() to close().
   // Encoded forms of the newest version; a null body means: not made yet.
   std::map<transport::Encoding, transport::Message> encoded_;
-  std::vector<Contribution> contributions_;  // For the update that is being made.
-  std::vector<SegmentRows> segment_rows_;    // For the update or reply that is being made, by segment.
+  std::vector<Contribution> contributions_;  // Used while an update is made.
+  std::vector<SegmentRows> segment_rows_;    // By segment. Used while an update or a reply is made.
   RowHistory history_;
 };
 

@@ -45,16 +45,16 @@ ServerStatus ServerState::status() const {
   return status;
 }
 
-/// Refuses a process that was replaced: the number of the last push is kept for the present process only, so old pushes
-/// of a former process would be counted again.
+/// Admits a process of a trainer. Refuses a process that was replaced: the number of the last push is stored for the
+/// newest process only, so old pushes of a replaced one would count again.
 Result<uint64_t> ServerState::admit(int trainer, uint64_t incarnation, uint64_t connection, const std::string& run) {
   TrainerRecord& record = trainers_[trainer];
   if (record.incarnation == incarnation) {
     record.newest_connection = std::max(record.newest_connection, connection);
     return uint64_t(0);
   }
-  // A restarted server does not know its run until the chief brings the model. Until then no trainer loses its place to
-  // a trainer of another run.
+  // A restarted server does not know its run until the chief brings the model. Until then a trainer's process is not
+  // replaced by a process of another run.
   const bool undecided = trainer != 0 && record.incarnation != 0 && run_.id.empty() && !run.empty() && !record.run.empty();
   if (undecided && run != record.run) {
     return unavailable("two jobs at one address: a task of run " + record.run +
@@ -68,18 +68,18 @@ Result<uint64_t> ServerState::admit(int trainer, uint64_t incarnation, uint64_t 
   }
   if (record.incarnation != 0) record.replace(record.incarnation);
   if (trainer == 0) take_back_stop();
-  if (failure_ && (trainer == 0 || trainer == failure_->trainer)) failure_.reset();  // The failed task was started again.
+  if (failure_ && (trainer == 0 || trainer == failure_->trainer)) failure_.reset();  // The failed task is back.
   const uint64_t before = std::exchange(record.incarnation, incarnation);
   record.run = run;
   record.first_connection = record.newest_connection = connection;
   record.last_push = record.last_counted = 0;
   record.keeps_back = record.left = false;
-  record.done = ended_.contains(trainer);  // The input continues where the former process left it.
+  record.done = ended_.contains(trainer);  // The input's end outlives the process.
   residuals_.forget_parts(trainer);
   return before;
 }
 
-/// Withdraws the stop of a former chief. Trainers that rest for another reason report that again.
+/// Cancels the stop that a former chief requested. Trainers that rest for another reason will say so again.
 void ServerState::take_back_stop() {
   stop_ = false;
   for (auto& [index, record] : trainers_) record.done = record.left || ended_.contains(index);
@@ -116,7 +116,7 @@ Result<void> ServerState::prepare(Prepare prepare) {
   for (auto& [index, trainer] : trainers_) {
     trainer.keeps_back = trainer.done = trainer.left = false;
     const bool of_another_run = !trainer.run.empty() && !run_.id.empty() && trainer.run != run_.id;
-    if (index != 0 && of_another_run) trainer.incarnation = 0;  // A trainer of this run may take the place.
+    if (index != 0 && of_another_run) trainer.incarnation = 0;  // Makes room for a trainer of this run.
   }
   stop_ = sealed_ = false;
   allow_non_finite_ = prepare.allow_non_finite;
@@ -145,7 +145,7 @@ Result<void> ServerState::built() {
   return std::exchange(built_, {});
 }
 
-/// A checkpoint is restored segment by segment, so `part` lies within one part of the shard.
+/// Returns the memory for a restored `part`. Restores go segment by segment, so `part` lies within one part of the shard.
 Result<std::span<std::byte>> ServerState::place_to_restore(const transport::SnapshotPart& part) {
   if (phase_ != Phase::kLoading) return failed_precondition("restore outside of loading an epoch");
   SHOAL_TRY(const ArenaIndex arena, parse_arena_name(part.name));
@@ -182,7 +182,7 @@ Result<void> ServerState::activate(StateText state) {
   return {};
 }
 
-/// Checks the push as a whole; ServerPart::decode() checks each part.
+/// Checks the push as a whole; ServerPart::decode() checks each chunk later.
 Result<void> ServerState::check_push(std::span<const transport::Chunk> chunks) const {
   bool whole = chunks.size() == parts_.size();
   for (size_t i = 0; i < chunks.size(); ++i) {
@@ -210,7 +210,7 @@ Result<ServerState::Push> ServerState::look_at(int trainer, const transport::Mes
   const auto known = trainers_.find(trainer);
   static const auto& kNone = forever(TrainerRecord{});
   const TrainerRecord& record = known == trainers_.end() ? kNone : known->second;
-  if (head.incarnation != record.incarnation) return Push::kFenced;  // A newer process has replaced the sender.
+  if (head.incarnation != record.incarnation) return Push::kFenced;  // A newer process replaced it.
   const transport::PushId id{trainer, head.incarnation, chunks.front().push};
   if (id.number == 0) return invalid_argument("a push without a number");
   if (id.number <= record.last_push) return Push::kDecided;
@@ -241,7 +241,7 @@ Result<void> ServerState::check_agreement(const HeldPush& push) const {
                               " for " + segment.variable.name + ", and trainer " + std::to_string(id.trainer) + " has " +
                               std::to_string(others) + " for the same step; give all trainers the same program and flags");
     }
-    return {};  // All other kept pushes agree with `other`.
+    return {};  // One comparison suffices: kept pushes agree.
   }
   return {};
 }
@@ -249,7 +249,7 @@ Result<void> ServerState::check_agreement(const HeldPush& push) const {
 void ServerState::keep(HeldPush push) {
   const transport::PushId id = push.id;
   TrainerRecord& record = trainers_[id.trainer];
-  record.done = record.left;  // A resting trainer that pushes goes on; a late push of one that has left changes nothing.
+  record.done = record.left;  // A resting trainer is active again; one that has left stays away.
   ended_.erase(id.trainer);
   kept_.insert_or_assign(id, std::move(push));
 }
@@ -282,7 +282,7 @@ void ServerState::count(const HeldPush& push, PushCounts& counts) const {
   counts.staleness += staleness;
   counts.staleness_max = std::max(counts.staleness_max, staleness);
   const double loss = push.metrics().loss;
-  if (std::abs(loss) <= double(std::numeric_limits<float>::max())) {  // The bound keeps sums of losses finite.
+  if (std::abs(loss) <= double(std::numeric_limits<float>::max())) {  // Bounded, so that sums of losses stay finite.
     ++counts.losses;
     counts.loss += loss;
   }
@@ -381,7 +381,7 @@ std::vector<transport::PushId> ServerState::fence(const transport::PushId& proce
   std::erase_if(kept_, of_process);
   TrainerRecord& record = trainers_[process.trainer];
   record.replace(process.incarnation);
-  // The successor of this process has not connected yet.
+  // No successor of the process has connected yet: the trainer has no process now.
   if (record.incarnation == process.incarnation) record.incarnation = 0;
   return gone;
 }

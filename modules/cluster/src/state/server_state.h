@@ -2,9 +2,9 @@
 #pragma once
 /// The state of a parameter server, and how requests and orders change it. Waiting and connections are in server/.
 ///
-/// Long work on a large shard is a step of its own, which may run on another thread ("any thread" below), one step at a
-/// time. Everything else runs on the strand. While a step runs, the strand may call all functions but those marked
-/// "between steps".
+/// The functions with long work on a large shard may run on another thread ("any thread" below), one at a time. All
+/// other functions run on the strand. While a long function runs, the strand may call all others but those marked
+/// "while no long work runs".
 #include <map>
 #include <set>
 #include <string>
@@ -18,7 +18,7 @@
 
 namespace shoal::cluster {
 
-/// The references of a snapshot, which keep its state while training goes on.
+/// References to the state of a snapshot: they keep it unchanged while training goes on.
 struct HeldState {
   StateText text;
   std::vector<PartedArena> arenas;  ///< By ArenaIndex: weights, then slots.
@@ -34,8 +34,8 @@ class ServerState {
   Phase phase() const { return phase_; }
   uint64_t epoch() const { return epoch_; }
   uint64_t global_step() const { return global_step_; }
-  /// staleness_of(): by how many versions the weights that `push` was computed on are older than version().
-  /// version(): that of the weights, equal on all shards that have carried out the same orders; 0 without a model.
+  /// staleness_of(): how many versions behind version() the weights were that `push` was computed on.
+  /// version(): the version of the weights, equal on shards that have carried out the same orders; 0 without a model.
   uint64_t staleness_of(const HeldPush& push) const;
   uint64_t version() const { return parts_.empty() ? 0 : parts_.front().counters().version; }
   uint64_t fingerprint() const { return fingerprint_; }
@@ -47,72 +47,72 @@ class ServerState {
   /// The size of the largest part, in bytes.
   uint64_t part_bytes() const { return part_bytes_; }
 
-  // The newest version of the weights, one message for each part. An encoded form is made when it is first needed.
-  // For kSparseRows, `has` is the version that the trainer has, and the messages contain the rows that changed since; if
-  // these are not known, or `has` is 0, the messages are as for kDense.
+  // The functions below return the newest weights, one message for each part. An encoded message is made on first
+  // demand. For kSparseRows, `has` is the version that the trainer has, and the messages contain the rows that changed
+  // since; if these rows are not known, or `has` is 0, the messages are as for kDense.
 
-  /// The messages that exist already. While an update is computed, these are the previous version; empty if the update
-  /// is made in place, or if the version has yet to be encoded.
+  /// The messages that exist already: the previous version while an update is computed. Empty if that update is made in
+  /// place, or the version has yet to be encoded.
   std::vector<transport::Message> weights_at_hand(transport::Encoding encoding, uint64_t has = 0) const;
-  /// Called between steps: the approximate number of bytes that make_weights() touches.
+  /// Called while no long work runs: the approximate number of bytes that make_weights() touches.
   uint64_t bytes_of_weights(transport::Encoding encoding, uint64_t has) const;
   /// Called on any thread: makes the messages.
   std::vector<transport::Message> make_weights(transport::Encoding encoding, uint64_t has);
-  /// Called between steps: keeps the result of make_weights() for weights_at_hand().
+  /// Called while no long work runs: stores the result of make_weights() for weights_at_hand().
   void keep_weights(transport::Encoding encoding, const std::vector<transport::Message>& made);
 
   TrainerRecords& trainers() { return trainers_; }
   std::string position_of(int trainer) const;
-  /// Notes that this process of `trainer` makes no more pushes: it rests until it pushes again or, with `leaves`,
-  /// never comes back. False if this was known.
+  /// Notes that this process of `trainer` makes no more pushes: it rests until it pushes again or, with `leaves`, never
+  /// comes back. Returns false if this was known.
   bool note_rest(int trainer, bool leaves);
-  /// Notes that the trainer's input has ended at its position, which also holds for its later processes, until one of
-  /// them pushes. False if this was known, or this shard does not keep positions.
+  /// Notes that the trainer's input has ended at its position. This also holds for the trainer's later processes, until
+  /// one of them pushes. Returns false if this was known, or this shard does not keep positions.
   bool note_end_of_input(int trainer);
   /// Trainers whose inputs have ended, on the shard that keeps positions.
   const std::set<int>& ended() const { return ended_; }
-  ServerStatus status() const;  ///< Called between steps.
+  ServerStatus status() const;  ///< Called while no long work runs.
   /// Counts that a trainer has connected, disconnected, or said that it is done.
   void note_change() { ++changes_; }
   uint64_t changes() const { return changes_; }
   bool stop_requested() const { return stop_; }
   void request_stop() { stop_ = true; }
-  /// From now on no push counts: the chief takes the last checkpoint.
+  /// Called when the chief takes the last checkpoint: from now on no push counts.
   void seal() { sealed_ = true; }
   void unseal() { sealed_ = false; }
   bool sealed() const { return sealed_; }
-  /// Set once an update of this epoch has written a value that is not finite: no snapshot of that version or a later
-  /// one is made.
+  /// Set once an update since the model was loaded has written a NaN or an infinity: no snapshot of that version or a
+  /// later one is made.
   const std::optional<JobFailure>& poison() const { return poison_; }
-  /// The failure to report: a value that is not finite, else a trainer that has failed for good and was not started
+  /// The failure to report: poison() or, without it, that of a trainer that has failed for good and was not started
   /// again.
   const std::optional<JobFailure>& failure() const { return poison_ ? poison_ : failure_; }
   /// Notes that a trainer has failed for good. The first failure counts.
   void note_failure(JobFailure failure);
   void finish(JobEnd end);
   const JobEnd& end() const { return end_; }  ///< Valid in phase kFinished.
-  /// A process of `trainer` says hello over `connection` (a number that grows with each accepted connection). Returns
-  /// the process whose place it takes, 0 if there is none. FailedPrecondition if a newer process has the place already.
-  /// `run` is the run that the process belongs to; empty if not known. Unavailable if a trainer of another run
-  /// has the place, and no chief has said which run this server belongs to.
+  /// Called when a process of `trainer` says hello over `connection` (a number that grows with each connection).
+  /// Returns the process that it replaces, 0 if there is none. FailedPrecondition if a newer process has replaced it
+  /// already. `run` is the run that the process belongs to; empty if not known. Unavailable if the trainer's present
+  /// process is of another run, and no chief has said which run this server belongs to.
   Result<uint64_t> admit(int trainer, uint64_t incarnation, uint64_t connection, const std::string& run = {});
 
-  // A new epoch: prepare() drops the old state; the shard starts from its initializers, then takes restored values.
+  // Loading a model (a new epoch): prepare() drops the old state; the shard takes initial values, then restored values.
 
-  /// Called between steps: begins to load the epoch.
+  /// Called while no long work runs: begins to load the model.
   Result<void> prepare(Prepare prepare);
   /// Called on any thread: makes the parts, with their initial values.
   void build(const ParallelFor& parallel_for = nullptr);
-  /// Called between steps: the server holds no model any more.
+  /// Called while no long work runs: from now on the server holds no model.
   void lose() { phase_ = Phase::kEmpty; }
-  /// Called between steps: the outcome of build(). After an error the server holds no model.
+  /// Called while no long work runs: the outcome of build(). After an error the server holds no model.
   Result<void> built();
-  /// Called between steps: where to copy the bytes of `part`, which belong to the restored state; empty if there is
-  /// nothing to copy.
+  /// Called while no long work runs: the memory into which to copy the bytes of `part`, which belong to the restored
+  /// state; empty if there is nothing to copy.
   Result<std::span<std::byte>> place_to_restore(const transport::SnapshotPart& part);
-  /// Called on any thread, after the last restore and before activate(): checks the values that the epoch begins with.
+  /// Called on any thread, after the last restore and before activate(): checks the initial and restored values.
   void look_at_start();
-  /// Called between steps: makes the epoch ready.
+  /// Called while no long work runs: the model is complete, and pushes count from now on.
   Result<void> activate(StateText state);
 
   // The server keeps a whole push (one chunk for each part) until an order decides about it.
@@ -123,14 +123,14 @@ class ServerState {
     kKept,     ///< The server keeps the push already; the trainer sent it again over a new connection.
     kNew,
   };
-  /// Called between steps: compares a push with the pushes known so far. InvalidArgument if its chunks do not fit the spec.
+  /// Called while no long work runs: compares a push with known ones. InvalidArgument if it contradicts spec().
   Result<Push> look_at(int trainer, const transport::MessageHead& head, std::span<const transport::Chunk> chunks) const;
   /// Called on any thread: fills in `push.parts`. InvalidArgument if a chunk does not fit.
   Result<void> decode(HeldPush& push) const;
-  /// Called between steps. InvalidArgument if `push` has another learning rate than a kept push that was computed on
-  /// the same weights: one update has one learning rate.
+  /// Called while no long work runs. InvalidArgument if `push` has another learning rate than a kept push that was
+  /// computed on the same weights: one update has one learning rate.
   Result<void> check_agreement(const HeldPush& push) const;
-  /// Called between steps, if look_at() still returns kNew.
+  /// Called while no long work runs, if look_at() still returns kNew: keeps the push.
   void keep(HeldPush push);
   /// Notes that the trainer was answered, and may make another push, although no order has decided about this one.
   void note_answered(const transport::PushId& id);
@@ -141,27 +141,27 @@ class ServerState {
   /// True if the newest order about a push of `trainer` was a commit.
   bool counted(int trainer) const;
 
-  // A commit. All pushes that it names count from begin_commit() on, even if their trainers end.
+  // A commit: an update by an order. The pushes that it names count from begin_commit() on, even if their trainers end.
 
-  /// Called between steps. FailedPrecondition if a push is not kept here: this server is out of step.
+  /// Called while no long work runs. FailedPrecondition if the order names a push that this server does not have.
   Result<void> begin_commit(const transport::Order& order);
-  /// Called between steps: the approximate number of bytes of each arena that apply() touches.
+  /// Called while no long work runs: the approximate number of bytes of each arena that apply() touches.
   uint64_t bytes_of_update() const;
   /// Called on any thread: makes the next version of the weights.
   void apply(const ParallelFor& parallel_for = nullptr);
-  /// Called between steps: makes the version of apply() the newest one.
+  /// Called while no long work runs: makes the version of apply() the newest one.
   void end_commit(const transport::Order& order);
 
-  /// Called between steps: drops a push, which does not count.
+  /// Called while no long work runs: drops a push, so that it does not count.
   void drop(const transport::PushId& id);
-  /// The kept pushes of the same process with lower numbers than `id`. An order has named `id`, so the process has given
-  /// up these older pushes.
+  /// The kept pushes of the same process with lower numbers than `id`: the process waits for none of them any more,
+  /// since an order has named `id`.
   std::vector<transport::PushId> kept_before(const transport::PushId& id) const;
-  /// Called between steps: excludes a process, so that none of its pushes counts any more. Returns its pushes that were
-  /// kept.
+  /// Called while no long work runs: excludes a process, so that none of its pushes counts any more. Returns its kept
+  /// pushes.
   std::vector<transport::PushId> fence(const transport::PushId& process);
 
-  /// Called between steps: takes a snapshot; `residuals` is true if it includes the trainers' residuals.
+  /// Called while no long work runs: takes a snapshot, with `residuals` including the trainers' residuals.
   Result<HeldState> hold(bool residuals = false);
   void release(const HeldState& held) { residuals_.release(held.residuals); }
 
@@ -169,7 +169,7 @@ class ServerState {
   Result<void> take_residual(int trainer, const transport::MessageHead& head, const transport::SnapshotPart& part);
   bool asks_residual(int trainer) const;
   std::vector<int> awaited_residuals() const { return residuals_.awaited(trainers_); }
-  /// True if the newest commit had a push of the chief that announced a checkpoint: replies to the commit asked for
+  /// True if the newest commit had a push in which the chief announced a checkpoint: the replies to that commit ask for
   /// residuals.
   bool save_follows() const { return save_follows_; }
   const Residuals& residuals() const { return residuals_; }
@@ -188,7 +188,7 @@ class ServerState {
   uint64_t epoch_ = 0;
   uint64_t global_step_ = 0;
   uint64_t fingerprint_ = 0;
-  RunIdentity run_;  // The run of the model that the server holds or loads.
+  RunIdentity run_;  // The run whose model the server holds or loads.
   std::string meaning_;
   uint64_t spec_hash_ = 0;
   ShardSpec spec_;

@@ -18,19 +18,19 @@ const float* floats(std::span<const std::byte> arena, uint64_t offset) {
   return reinterpret_cast<const float*>(arena.data() + offset);
 }
 
-/// The shape of the segment: the variable's, with the segment's number of rows.
+/// The shape of the segment: the variable's shape, but with the segment's number of rows.
 Shape shape_of_rows(const Segment& segment) {
   const Shape& whole = segment.variable.shape;
   return whole.rank() == 0 ? whole : whole.with(0, segment.row_end - segment.row_begin);
 }
 
-/// The number of elements in a row of the segment; 0 if it has no rows.
+/// The number of elements in one row of the segment; 0 if the segment has no rows.
 int64_t elements_in_row(const Segment& segment) {
   const int64_t rows = segment.row_end - segment.row_begin;
   return rows == 0 ? 0 : segment.elements() / rows;
 }
 
-/// Calls body(begin, end) for ranges that cover [0, count).
+/// Runs body(begin, end) for ranges that together cover [0, count): in parallel, if `parallel_for` is set.
 template <class Body>
 void run_pieces(const ParallelFor& parallel_for, size_t count, Body&& body) {
   if (!parallel_for || count < 2) return body(0, int64_t(count));
@@ -43,12 +43,12 @@ float gradient_scale(const nn::UpdateRule& rule, std::span<const double> scalars
   return scalar < scalars.size() ? float(scalars[scalar]) : 1.0f;
 }
 
-/// The contribution's rows for a segment; null if there are none.
+/// The contribution's rows for a segment; null if the contribution has the whole segment.
 const SegmentRows* rows_of(const Contribution& contribution, size_t segment) {
   return segment < contribution.rows.size() ? contribution.rows[segment] : nullptr;
 }
 
-/// Finds the rows of a whole gradient that are not all zero.
+/// Finds the rows of a dense gradient that are not all zero.
 void find_rows(const Segment& segment, const float* gradient, SegmentRows& to) {
   const int64_t width = row_width(segment);
   for (int64_t row = 0; row < segment.row_end - segment.row_begin; ++row) {
@@ -65,7 +65,7 @@ void copy_elements(const Segment& segment, int64_t first, int64_t count, std::sp
   std::memcpy(to.data() + offset, from.data() + offset, size_t(count) * sizeof(float));
 }
 
-/// Works in pieces of whole rows, except for the orthogonal initializer, where each piece costs as much as the whole.
+/// Divides the work into pieces of whole rows, except for the orthogonal initializer: each piece would cost as much as all.
 Result<void> initialize_variable(const Segment& segment, std::span<std::byte> weights, const ParallelFor& parallel_for) {
   constexpr int64_t kPieceElements = int64_t(1) << 18;
   const VariableSpec& variable = segment.variable;
@@ -114,8 +114,8 @@ Shard::Shard(ShardSpec spec, BufferPool& pool)
   }
 }
 
-/// Pieces are small enough to divide the work evenly, and large enough that handing one to a thread costs little in
-/// comparison.
+/// Divides the update into pieces: small enough to divide evenly among threads, and large enough that handing a piece
+/// to a thread costs little in comparison.
 std::vector<Shard::Piece> Shard::pieces_of(const ShardSpec& spec) {
   constexpr int64_t kPieceElements = int64_t(1) << 16;
   std::vector<Piece> pieces;
@@ -168,7 +168,7 @@ const Segment* Shard::poisoned() const {
   return index < spec_.segments.size() ? &spec_.segments[index] : nullptr;
 }
 
-/// Keeps the smallest index, so that the reported variable does not depend on which thread comes first.
+/// Notes a segment with a NaN or an infinity. Keeps the smallest index, so that reports do not depend on threads' order.
 void Shard::note_poison(const Segment& segment) const {
   const auto index = size_t(&segment - spec_.segments.data());
   if (exempt_[index]) return;
@@ -179,7 +179,7 @@ void Shard::note_poison(const Segment& segment) const {
 
 std::span<std::byte> Shard::mutable_slot(int slot) {
   Ref<Buffer>& buffer = slots_[size_t(slot)];
-  if (!buffer->unique()) {  // A snapshot also refers to the buffer, and keeps its state.
+  if (!buffer->unique()) {  // Copies it: a snapshot needs the old state.
     Ref<Buffer> copy = pool_.get(spec_.arena_bytes);
     std::memcpy(copy->data(), buffer->data(), spec_.arena_bytes);
     buffer = std::move(copy);
@@ -282,7 +282,7 @@ void Shard::finish(const Update& update) const {
   if (elsewhere) zero_padding(spec_, place.next);
 }
 
-/// For a contributor that pushed the whole segment, finds the rows that are not all zero.
+/// Updates the rows that contributors sent. If one sent the whole segment, its rows that are not all zero count.
 void Shard::update_given_rows(size_t index, const Update& update) const {
   const Segment& segment = spec_.segments[index];
   const nn::UpdateRule& rule = segment.variable.rule;
@@ -324,7 +324,7 @@ void Shard::ask_for_row(const Segment& segment, uint32_t row, int64_t width, con
   }
 }
 
-/// Merges the contributors' lists of rows, which are all ascending.
+/// Merges the lists of rows of all contributors, each in ascending order, and updates each row once.
 void Shard::update_rows(const Segment& segment, std::span<const GivenRows> given, const Place& place, float factor) const {
   constexpr uint64_t kEnd = ~uint64_t(0);
   const int64_t width = row_width(segment);
@@ -400,7 +400,7 @@ void Shard::update_elements(const Segment& segment, int64_t first, int64_t count
   std::array<float*, nn::kSlotsMax> slots{};
   const auto slot_count = size_t(nn::slot_count(rule));
   for (size_t i = 0; i < slot_count; ++i) slots[i] = floats(slots_[i]->bytes(), segment.offset) + first;
-  const auto scalar = size_t(rule.learning_rate_scalar);  // Not a scalar's number if the rule has no learning rate.
+  const auto scalar = size_t(rule.learning_rate_scalar);  // Past the end if the rule has none.
   const double learning_rate = scalar < place.scalars.size() ? place.scalars[scalar] : 0.0;
   const bool sound =
       nn::apply_update(rule, learning_rate, counters_.update_count, count, floats(place.current, segment.offset) + first,

@@ -69,7 +69,7 @@ void append(ShardSpec& shard, const VariableSpec& variable, int64_t row_begin, i
   shard.slot_count = std::max(shard.slot_count, int32_t(nn::slot_count(variable.rule)));
 }
 
-/// Rows of a variable, which is named by its index in the model.
+/// Rows of the variable with index `variable` in the model.
 struct Piece {
   size_t variable;
   int64_t row_begin, row_end;
@@ -99,8 +99,8 @@ void place_balanced(ShardPlan& plan, const std::vector<VariableSpec>& variables)
       placed_bytes[lightest] += align_up(row_bytes_of(variable) * uint64_t(piece.row_end - piece.row_begin));
     }
   }
-  // Sorts variables in the model's order: those that the model reads first arrive first, and their gradients, which are
-  // computed last, are sent last.
+  // Sorts variables in the model's order: weights that the model needs first are then received first. Their gradients
+  // are computed last, and sent last.
   for (size_t shard = 0; shard < placed.size(); ++shard) {
     std::ranges::sort(placed[shard], {}, [](const Piece& piece) { return std::pair(piece.variable, piece.row_begin); });
     for (const Piece& piece : placed[shard]) {

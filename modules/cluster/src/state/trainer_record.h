@@ -13,17 +13,17 @@ namespace shoal::cluster {
 
 struct TrainerRecord {
   uint64_t incarnation = 0;
-  std::string run = {};           ///< The run of the trainer's process, as far as that process knew it when it connected.
-  uint64_t first_connection = 0;  ///< The first connection of this process; connections are numbered as they are accepted.
+  std::string run = {};           ///< The run of the trainer's process; empty if not known at its hello.
+  uint64_t first_connection = 0;  ///< The number of this process's first connection, counted as accepted.
   uint64_t newest_connection = 0;
-  std::vector<uint64_t> replaced;  ///< Incarnations whose place a newer process took: they are not admitted again.
-  /// The trainer's newest push that an order has named. A push up to this number that comes again is only answered.
+  std::vector<uint64_t> replaced;  ///< Processes that a newer one replaced: they are not admitted again.
+  /// The trainer's newest push that an order has named. A push up to this number is a repetition: it only gets a reply.
   uint64_t last_push = 0;
   uint64_t last_counted = 0;  ///< The trainer's newest push that was committed.
   PushCounts pushes;          ///< Counted over all incarnations.
   /// The share of the trainer's time, 0 to 1, spent waiting for its input, as its newest committed push says.
   std::optional<double> input_wait = {};
-  /// True if the trainer has a residual that this server lacks: its newest push of this epoch was top-k.
+  /// True if the trainer has a residual that this server lacks: its newest push since the model was loaded was top-k.
   bool keeps_back = false;
   int connections = 0;
   bool done = false;  ///< True if the trainer makes no more pushes: it rests, or has left.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The places of a program's variables and updates in the arenas of a plan.
+/// Where the variables and updates of a program lie in the arenas of a plan.
 #include <string>
 #include <vector>
 
@@ -9,13 +9,13 @@
 
 namespace shoal::cluster {
 
-/// Maps the program's variables and updates to the segments of a plan, once. Each step changes only base addresses.
+/// Maps the program's variables and updates to segments of a plan, once. Later only the arenas' addresses change.
 class Bindings {
  public:
-  /// NotFound naming a variable that the plan lacks.
+  /// Makes the map. NotFound names a variable that the plan lacks.
   Result<void> bind(const ShardPlan& plan, const std::vector<std::string>& variables,
                     const std::vector<std::string>& updates);
-  /// Points all pieces of shard `shard` at its arenas.
+  /// Points all pieces of shard `shard` at the shard's arenas.
   void set_weights(size_t shard, const std::byte* arena);
   void set_updates(size_t shard, std::byte* arena);
 

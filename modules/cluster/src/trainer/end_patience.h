@@ -12,8 +12,8 @@ class EndPatience {
   explicit EndPatience(Environment& env) : env_(&env) {}
 
   /// Called every second or so; `ends` is true once the trainer has to end. Returns true when `ends` has been true for
-  /// long enough: until then other trainers may still make the step that the answer waits for. A trainer that gives way
-  /// (was asked to end) waits less, since its chief has to save within that time.
+  /// long enough: until then other trainers may finish the step that the answer waits for. A trainer that was asked to
+  /// give way (end early) waits less, since its chief has to save within that time.
   bool is_over(bool ends) {
     constexpr auto kToEnd = std::chrono::seconds(9), kToGiveWay = std::chrono::seconds(2);
     if (!ends) return false;

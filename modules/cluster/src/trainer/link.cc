@@ -24,8 +24,8 @@ bool ServerLink::may_retry(const Error& error) const {
   return error.kind() == ErrorKind::kUnavailable || error.kind() == ErrorKind::kDeadlineExceeded;
 }
 
-/// A server answers a second chief only when it is known whether the first one is alive, after three heartbeats at the
-/// latest.
+/// How long to wait for the answer to a hello. A server answers a second chief only when it knows whether the first one
+/// is alive: after three heartbeats at the latest.
 Duration ServerLink::hello_patience() const {
   const bool leads = identity_.trainer_index == 0;
   return kAttemptTimeout + (leads ? 3 * options_.heartbeat_interval : Duration{});
@@ -110,7 +110,7 @@ void ServerLink::close(Error reason) {
   asks_to_save_ = false;
 }
 
-/// Records how the job ended, from a message "finished".
+/// Records how the job ended, if the message is "finished".
 void ServerLink::note_end(const Message& message) {
   if (message.head.kind != MessageKind::kControl) return;
   const auto control = transport::read_control(message);
@@ -119,9 +119,9 @@ void ServerLink::note_end(const Message& message) {
   job_end_ = end ? std::move(end).value() : JobEnd{};
 }
 
-/// True if the message is a "finished" that the server sends unasked, as it does when it leaves.
+/// True if the message is "finished" and no answer: a server that leaves sends it unasked.
 bool ServerLink::is_last_word(const Message& message) {
-  const bool leads = identity_.trainer_index == 0;  // The leader itself decides when the job ends.
+  const bool leads = identity_.trainer_index == 0;  // The chief itself ends the job.
   if (leads || message.head.kind != MessageKind::kControl || message.head.reply_to != 0) return false;
   const auto control = transport::read_control(message);
   if (control && control->verb == "finished") job_ended_ = true;
@@ -129,8 +129,8 @@ bool ServerLink::is_last_word(const Message& message) {
   return job_ended_;
 }
 
-/// Closes the connection after a failed request, so that the next attempt starts afresh. First reads the
-/// messages that arrived before the failure, since a last "finished" would explain it.
+/// Closes the connection after a failed request, so that the next attempt starts afresh. First reads messages that had
+/// arrived before the failure: a "finished" among them explains it.
 Task<Error> ServerLink::lost(Error error) {
   constexpr int kUnreadMax = 64;
   for (int i = 0; i < kUnreadMax && !job_ended_; ++i) {
@@ -152,7 +152,7 @@ Task<Result<void>> ServerLink::send(Message message, uint64_t epoch, Deadline de
   co_return sent;
 }
 
-/// Receives the next message, whichever request it answers. `over` as in receive_unless().
+/// Receives the next message, whichever request it answers. Cancelled soon after `over` returns true.
 Task<Result<Message>> ServerLink::receive_next(std::function<bool()> over, Deadline deadline) {
   SteadyTime note = env_.after(kNoteEvery);
   for (;;) {
@@ -174,8 +174,8 @@ Task<Result<Message>> ServerLink::receive_next(std::function<bool()> over, Deadl
   }
 }
 
-/// Late messages come before the answer or, if they wait for room in the server's queue, after it. They have a time
-/// limit of their own: `deadline` moves on by the time that they take.
+/// Late messages (further parts of an earlier answer) come before the answer or, if the server's queue was full, after
+/// it. They have a time limit of their own: the time that they take extends `deadline`.
 Task<Result<Message>> ServerLink::receive_unless(std::function<bool()> over, uint64_t reply_to, Deadline deadline) {
   for (;;) {
     const SteadyTime asked_at = env_.now();
@@ -186,7 +186,7 @@ Task<Result<Message>> ServerLink::receive_unless(std::function<bool()> over, uin
       if (deadline != kNoDeadline) deadline += env_.now() - asked_at;
       continue;
     }
-    if (message.head.reply_to != reply_to) continue;  // Such a message answers a request that was given up.
+    if (message.head.reply_to != reply_to) continue;  // Answers an older, abandoned request.
     if (message.head.kind == MessageKind::kError) {
       final_ = (message.head.status & kStatusStateMask) == kStatusFinal;
       co_return transport::read_error(message);
