@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A trainer's connection to one server: connects with back-off, says hello, and carries one request at a time. An
+/// A trainer's connection to one server: connects with back-off, says hello, and has one request open at a time. An
 /// answer may consist of several messages, of which all but the first may be "late": they arrive before the answer to
-/// the next request or, if the server's queue was full, after it.
+/// the next request or, if the server's queue was full, after that answer.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -17,38 +17,38 @@ namespace shoal::cluster {
 
 class ServerLink {
  public:
-  /// `weights` is the encoding in which the server shall send weights.
+  /// Asks the server to send weights in the encoding `weights`.
   ServerLink(Environment& env, const TaskIdentity& identity, transport::Endpoint server, transport::LinkOptions options,
              transport::Encoding weights)
       : env_(env), identity_(identity), server_(std::move(server)), options_(std::move(options)), weights_(weights) {}
 
-  /// Tries until the server has welcomed this trainer. DeadlineExceeded naming the server; FailedPrecondition if the
-  /// server refuses the trainer; Unavailable if another chief leads the server, which is final, too (after a lost
-  /// connection this function goes on trying); Cancelled on an interrupt, or if the job has ended: the server says so, or
-  /// `give_up` (called through offload() between attempts) returns true.
+  /// Tries until the server has welcomed this trainer. DeadlineExceeded names the server. FailedPrecondition: the
+  /// server refuses this trainer. Unavailable: another chief leads the server; this is final (after a mere loss of the
+  /// connection this function tries again). Cancelled: an interrupt, or the job has ended, as the server says or
+  /// `give_up` does (called through offload() between attempts).
   Task<Result<void>> connect(Deadline deadline, std::function<bool()> give_up);
   bool connected() const { return connection_ != nullptr; }
   const Welcome& welcome() const { return welcome_; }
   /// True if the server's newest message says that it was asked to end, and waits for a checkpoint (kStatusLeaveBit).
   bool asks_to_save() const { return connected() && asks_to_save_; }
-  /// How the job ended, once the server has said so.
+  /// How the job ended; empty until the server says so.
   const std::optional<JobEnd>& job_end() const { return job_end_; }
-  /// The incarnation of the server's process. If it differs after a reconnection, the server was restarted, and its
-  /// state is lost.
+  /// The incarnation of the server's process. If another one answers after a reconnection, the server was restarted,
+  /// and its state is lost.
   uint64_t server_incarnation() const { return server_incarnation_; }
   const transport::Endpoint& server() const { return server_; }
   /// When this trainer last sent a message to the server, over any connection.
   SteadyTime sent_at() const { return sent_at_; }
   void set_receive_limit(uint64_t bytes);
-  /// Sets the encoding in which the server shall send weights, from the next connection on.
+  /// From the next connection on, asks the server to send weights in this encoding.
   void ask_for(transport::Encoding weights) { weights_ = weights; }
   void close(Error reason);
-  /// Ends all waits on this connection with `reason`. The connection is of no more use: close() it once nobody waits.
+  /// Ends all waits on this connection with `reason`. Afterwards the connection is useless: close() it after the last wait.
   void end_waits(Error reason) {
     if (connection_) connection_->close(std::move(reason));
   }
 
-  /// A new number for the next request. A push that is sent again keeps its number.
+  /// A new sequence number, for the next request. A push that is sent again keeps its first number.
   uint64_t next_sequence() { return ++sequence_; }
   /// Sends `message`, whose head.sequence is set. Unavailable once the connection is lost (call connect() again);
   /// Cancelled if the server's last message said that the job has ended.
@@ -56,15 +56,15 @@ class ServerLink {
   Task<Result<transport::Message>> receive(uint64_t reply_to, Deadline deadline) {
     return receive_unless(nullptr, reply_to, deadline);
   }
-  /// Like receive(), for an answer that may depend on others: Cancelled at most a second after `over` returns true; the
-  /// connection stays as it is.
+  /// Like receive(), for an answer that may depend on other trainers: Cancelled at most a second after `over` returns
+  /// true; the connection stays open.
   Task<Result<transport::Message>> receive_unless(std::function<bool()> over, uint64_t reply_to, Deadline deadline);
   Task<Result<transport::Message>> request(transport::Message message, uint64_t epoch, Deadline deadline);
 
   using Taker = std::function<Result<void>(transport::Message)>;
   /// Announces that the answer to `request` has `count` more messages, the late ones, each of which may take
-  /// `patience`. Until the connection ends, `take` gets each of them, whichever answer is being received at the time. An
-  /// error of `take` becomes the error of the receive during which it occurs, and ends the delivery.
+  /// `patience`. Until the connection ends, `take` gets each late message, whichever answer is being received at the
+  /// time. If `take` fails, the receive in progress returns its error, and later messages are not passed to `take`.
   void expect_late(uint64_t request, size_t count, Duration patience, Taker take) {
     late_ = Late{request, count, patience, std::move(take)};
   }
@@ -72,7 +72,7 @@ class ServerLink {
   bool expects_late() const { return late_.has_value(); }
   /// Receives all late messages. Errors as for receive_unless().
   Task<Result<void>> receive_late(std::function<bool()> over);
-  /// Receives the late messages that are here already, without waiting.
+  /// Receives the late messages that have arrived already, without waiting.
   Task<Result<void>> receive_late_so_far();
 
  private:
@@ -107,8 +107,8 @@ class ServerLink {
   std::optional<Late> late_;
   std::optional<JobEnd> job_end_;
   bool asks_to_save_ = false;
-  bool final_ = false;      ///< True if the last answer was an error that another attempt would not change.
-  bool job_ended_ = false;  ///< True once the server has left because the job has ended: there is nothing to connect to.
+  bool final_ = false;      ///< True if the last answer was an error that further attempts cannot change.
+  bool job_ended_ = false;  ///< True once the server has left because the job has ended.
 };
 
 }  // namespace shoal::cluster

@@ -59,7 +59,7 @@ Task<Result<void>> ServerLinks::reconnect(size_t shard, Deadline deadline, StopT
   co_return lost;
 }
 
-/// Called right after a welcome: true if the server still holds the state that this trainer follows.
+/// Called right after a welcome: true if the server still has the model that this trainer trains (epoch and process).
 bool ServerLinks::is_followed(size_t shard) const {
   const ServerLink& link = *links_[shard];
   const Welcome& welcome = link.welcome();
@@ -77,8 +77,8 @@ Task<Result<Message>> ServerLinks::control(size_t shard, std::string_view verb, 
   co_return co_await request(shard, std::move(message), deadline);
 }
 
-/// Receives the late messages of all servers, since most answers follow these. Returns `deadline`, extended by the time
-/// that this took.
+/// Receives the late messages of all servers, since most later answers come behind them. Returns `deadline`, extended
+/// by the time that this took.
 Task<Deadline> ServerLinks::after_late(Deadline deadline) {
   const SteadyTime before = env_.now();
   for (auto& link : links_) {
@@ -113,9 +113,9 @@ Task<Result<void>> ServerLinks::check_lease(Deadline deadline) {
 Task<bool> ServerLinks::stay(StopToken stop) {
   const Duration pause = std::min<Duration>(kShowUpEvery, options_.ready_timeout / 4);
   for (bool shown = false;; shown = true) {
-    SteadyTime heard_at = env_.now();  // Becomes the oldest sent_at() of all links.
+    SteadyTime heard_at = env_.now();  // Lowered to the oldest sent_at() of all links.
     for (const auto& link : links_) heard_at = std::min(heard_at, link->sent_at());
-    // A server that cannot be reached is also tried once per pause.
+    // From the second round on a whole pause, so that a server that cannot be reached is tried once per pause.
     const SteadyTime next = shown ? env_.now() + pause : heard_at + pause;
     Result<void> slept = co_await env_.sleep_for(std::max(next - env_.now(), Duration{}), stop);
     if (!slept) co_return shown;
@@ -135,7 +135,7 @@ Task<void> ServerLinks::show_up(size_t shard) {
   Message message = transport::make_control(env_.buffers(), "lease");
   message.head.sequence = link.next_sequence();
   Result<Message> answer = co_await link.request(std::move(message), epoch_, answer_by());
-  static_cast<void>(answer);  // The next step reports a lost server.
+  static_cast<void>(answer);  // If the server is lost, the next step reports that.
 }
 
 Task<Result<ServerStatus>> ServerLinks::status(size_t shard, Deadline deadline, std::optional<uint64_t> seen) {
@@ -143,8 +143,8 @@ Task<Result<ServerStatus>> ServerLinks::status(size_t shard, Deadline deadline, 
   co_return noted(std::move(status));
 }
 
-/// Asks every server: the caller makes no steps, and would otherwise not notice that a server was restarted and
-/// lacks the model, for which all other trainers wait.
+/// Asks every server, not only shard 0: the caller makes no steps, and would not notice otherwise that a server was
+/// restarted and lacks the model, for which all other trainers wait.
 Task<Result<ServerStatus>> ServerLinks::status_of_all(Deadline deadline, std::optional<uint64_t> seen) {
   deadline = co_await after_late(deadline);
   SHOAL_CO_TRY(ServerStatus first, co_await status(0, deadline, seen));
@@ -183,7 +183,7 @@ Task<Result<void>> ServerLinks::finish(JobEnd end, Deadline deadline) {
   co_return co_await group.join();
 }
 
-/// Connects again if there is no connection, or if it breaks before the answer.
+/// Tells one server of the end. Connects again if there is no connection, or if it breaks before the answer.
 Task<Result<void>> ServerLinks::finish_one(size_t shard, std::string end, Deadline deadline) {
   for (;;) {
     if (!links_[shard]->connected()) {
@@ -203,7 +203,7 @@ Task<Result<void>> ServerLinks::tell_failure(JobFailure failure, Deadline deadli
       std::function<bool()> give_up;
       SHOAL_CO_TRY_VOID(co_await links_[0]->connect(deadline, std::move(give_up)));
     }
-    if (links_[0]->job_end()) co_return Result<void>{};  // The job has ended, so the chief saves no more.
+    if (links_[0]->job_end()) co_return Result<void>{};  // Nothing to report: the chief saves no more.
     auto told = co_await control(0, "failed", to_json(failure), deadline);
     if (told) co_return Result<void>{};
     if (told.error().kind() != ErrorKind::kUnavailable) co_return std::move(told).error();

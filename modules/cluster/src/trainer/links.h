@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A trainer's connections to all servers of its job, in the epoch that the trainer follows. Sends control messages to
-/// one or all servers.
+/// A trainer's connections to all servers of its job, and the epoch (one loading of the model) that their messages
+/// name. Sends control messages to one or all servers.
 #include <algorithm>
 #include <functional>
 #include <memory>
@@ -31,15 +31,15 @@ class ServerLinks {
   void ask_for(transport::Encoding weights) {
     for (auto& link : links_) link->ask_for(weights);
   }
-  /// The deadline for the answer to a request that is sent now. No wait is longer than ready_timeout.
+  /// The deadline for the answer to a request that is sent now: kRequestTimeout or, if that is less, ready_timeout.
   SteadyTime answer_by() const { return env_.after(std::min<Duration>(kRequestTimeout, options_.ready_timeout)); }
-  /// The epoch of the servers' state, which every message names; 0 if it is not known yet.
+  /// The epoch, which every message names: the number of the model's last loading; 0 if it is not known yet.
   uint64_t epoch() const { return epoch_; }
   void set_epoch(uint64_t epoch) { epoch_ = epoch; }
-  /// From now on this trainer follows the state of the server process `incarnation`.
+  /// Notes that this trainer trains with the model in the server process `incarnation`.
   void follow(size_t shard, uint64_t incarnation) { followed_[shard] = incarnation; }
 
-  /// True if a server was lost since the last clear_lost(), as noted() found.
+  /// True if noted() has seen the loss of a server since the last clear_lost().
   bool lost() const { return lost_; }
   void clear_lost() { lost_ = false; }
   template <class T>
@@ -50,7 +50,7 @@ class ServerLinks {
 
   /// Connects to the servers that are not connected.
   Task<Result<void>> connect(Deadline deadline);
-  /// Connects to one server whose connection broke. Unavailable if the server has lost its state of this epoch;
+  /// Connects to one server whose connection broke. Unavailable if the server has lost its model or loaded it anew;
   /// Cancelled if the job has ended, or on `stop`. After an error there is no connection.
   Task<Result<void>> reconnect(size_t shard, Deadline deadline, StopToken stop);
   /// Sends `message` under a new number, and waits for the answer.
@@ -63,25 +63,25 @@ class ServerLinks {
 
   /// Chief: checks that no other process has become the chief (shard 0 would then have closed this connection).
   Task<Result<void>> check_lease(Deadline deadline);
-  /// Until `stop`, shows each server that this trainer is alive whenever it has sent nothing for a few seconds. Makes a
-  /// new connection where one broke, but sends nothing to a server that does not hold the state that this trainer
-  /// follows. Does not pass failures to noted(). False if `stop` came before anything was sent.
+  /// Shows servers until `stop` that this trainer is alive: sends each a message after a few seconds without any.
+  /// Connects again if a connection broke, but sends nothing to a server that has lost the model, or loaded it anew.
+  /// Does not pass failures to noted(). Returns false if `stop` came before anything was sent.
   Task<bool> stay(StopToken stop);
-  /// Asks for the status. With `seen` the server answers once its number of changes differs from `seen`, or after
-  /// a moment.
+  /// Asks a server for its status. With `seen` the server waits a moment for its number of changes to differ from
+  /// `seen` before it answers.
   Task<Result<ServerStatus>> status(size_t shard, Deadline deadline, std::optional<uint64_t> seen = {});
-  /// The status of shard 0, once all servers are ready; includes a value that is not finite on another server.
-  /// Unavailable if a server has lost the state that this trainer follows.
+  /// The status of shard 0, if all servers are ready; a NaN or an infinity on another server is included as its
+  /// failure. Unavailable if a server has lost the model that this trainer trains.
   Task<Result<ServerStatus>> status_of_all(Deadline deadline, std::optional<uint64_t> seen);
-  /// Asks for the status, and does not pass a failure to noted().
+  /// Like status(), but does not pass a failure to noted().
   Task<Result<ServerStatus>> look(size_t shard, Deadline deadline, std::optional<uint64_t> seen = {});
-  /// Asks for the welcome as it is now: the one after the hello may date from before the chief restored the server, or
-  /// from many steps ago. The trainer gives up the push `newest_push` and those before it, as far as they are not
-  /// committed; 0 for none.
+  /// Asks for a fresh welcome: the one that answered the hello may date from before the chief restored the server, or
+  /// from many steps ago. The server drops this trainer's pushes up to `newest_push`, unless they are committed; 0 for
+  /// none.
   Task<Result<Welcome>> welcome(size_t shard, uint64_t newest_push, Deadline deadline);
-  /// Tells all servers at once of the end, so that an absent server delays no other.
+  /// Tells all servers that the job has ended, all at the same time, so that an absent server delays no other.
   Task<Result<void>> finish(JobEnd end, Deadline deadline);
-  /// Tells shard 0 of the failure; the chief learns of the failure from shard 0.
+  /// Reports this trainer's failure to shard 0, which tells the chief.
   Task<Result<void>> tell_failure(JobFailure failure, Deadline deadline);
   std::optional<JobEnd> job_end() const;
 
@@ -89,8 +89,8 @@ class ServerLinks {
   /// one, so that all trainers report the same.
   void note_poison(size_t shard) { poisoned_ = std::min(shard, poisoned_.value_or(shard)); }
   void forget_poison() { poisoned_.reset(); }
-  /// Asks the server that note_poison() named for the reason, and returns it as NanLoss, unless the server has begun a
-  /// new epoch meanwhile.
+  /// Asks the server that note_poison() named for the reason, and returns that as NanLoss, unless the server has loaded
+  /// the model anew (a new epoch) meanwhile.
   Task<Result<void>> look_for_poison();
 
  private:
@@ -105,7 +105,7 @@ class ServerLinks {
   const RemoteStoreOptions& options_;
   std::vector<std::unique_ptr<ServerLink>> links_;
   uint64_t epoch_ = 0;
-  std::vector<uint64_t> followed_;  // By shard: the incarnation of the server process whose state is followed.
+  std::vector<uint64_t> followed_;  // By shard: the server process that has the model trained here.
   bool lost_ = false;
   std::optional<size_t> poisoned_;
 };

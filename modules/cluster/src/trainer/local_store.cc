@@ -15,7 +15,7 @@
 namespace shoal::cluster {
 namespace {
 
-/// References to the weights and slots at one moment. Before its next update the shard copies buffers still referenced.
+/// References to the weights and slots at one moment. The shard's next update does not overwrite referenced buffers.
 class LocalSnapshot final : public Snapshot {
  public:
   LocalSnapshot(StateInfo info, ShardPlan plan, std::vector<Ref<const Buffer>> arenas)
@@ -104,7 +104,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   backends::UpdateApplier* apply_during_run(std::span<const double> scalars) override {
     SHOAL_CHECK(!applying_ && scalars.size() == size_t(shard_.spec().scalar_count));
     scalars_.assign(scalars.begin(), scalars.end());
-    if (!weights_->unique()) next_ = env_.buffers().get(weights_->size());  // A snapshot still refers to weights_.
+    if (!weights_->unique()) next_ = env_.buffers().get(weights_->size());  // A snapshot still needs weights_.
     shard_.begin_update();
     applying_ = true;
     return this;
@@ -196,7 +196,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
     summed_.clear();
     for (Replica& replica : replicas_) {
       replica.row_sums.clear();
-      replica.rows.assign(by_rows.size(), {});  // Entries then keep their addresses.
+      replica.rows.assign(by_rows.size(), {});  // Sized at once: pointers to entries stay valid.
       replica.rows_of_segment.assign(segments.size(), nullptr);
     }
     for (const std::string& name : by_rows) {
@@ -224,7 +224,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
       }
     }
     global_step_ = source.info().global_step;
-    uint64_t update_count = 0;  // The highest count, if several servers saved shards.
+    uint64_t update_count = 0;  // If several servers saved shards: the highest.
     for (const ShardCounters& counters : source.info().shards) update_count = std::max(update_count, counters.update_count);
     shard_.set_counters({0, update_count});
     return {};
@@ -234,7 +234,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
     return failed_precondition("a step failed while it changed the weights; they are usable again after a restore");
   }
 
-  /// Returns the error of the first update that wrote a value that is not finite; the error names its step.
+  /// Returns the first error of an update that wrote a NaN or an infinity; the error names the update's step.
   const std::optional<Error>& look_for_poison() {
     const Segment* const segment = options_.allow_non_finite || poison_ ? nullptr : shard_.poisoned();
     if (segment) {
@@ -252,13 +252,13 @@ class LocalStore final : public Store, private backends::UpdateApplier {
       contributions_.push_back({replica.updates->bytes(), own, replica.rows_of_segment});
     }
     if (weights_->unique()) return shard_.apply(weights_->bytes(), weights_->bytes(), contributions_);
-    Ref<Buffer> next = env_.buffers().get(weights_->size());  // A snapshot still refers to weights_.
+    Ref<Buffer> next = env_.buffers().get(weights_->size());  // A snapshot still needs weights_.
     SHOAL_TRY_VOID(shard_.apply(weights_->bytes(), next->bytes(), contributions_));
     weights_ = std::move(next);
     return {};
   }
 
-  // The functions below are called while a program runs.
+  // The functions below are called by the backend while a program runs, to apply updates at once.
   bool by_rows(size_t index) const override { return !nn::needs_whole_variable(update_segments_[index]->variable.rule); }
   void apply(size_t index, int64_t row_begin, int64_t row_end, const std::byte* rows) override {
     const Segment& segment = *update_segments_[index];
@@ -281,14 +281,14 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   Shard shard_;
   Ref<Buffer> weights_;
   std::vector<Replica> replicas_;
-  size_t computed_ = 0;  // The number of contributions of this step that are complete.
+  size_t computed_ = 0;  // The number of replicas that have finished their part of this step.
   std::vector<Contribution> contributions_;
   Bindings bindings_;
-  std::vector<const Segment*> summed_;  // The segments of bind()'s by_rows, in its order.
+  std::vector<const Segment*> summed_;  // The segments that get gradients by rows, in bind()'s order.
   uint64_t global_step_ = 0;
   uint64_t epoch_ = 0;
   std::set<int> ended_;          // Trainers whose inputs have ended.
-  std::optional<Error> poison_;  // Set once an update has written a value that is not finite.
+  std::optional<Error> poison_;  // Set once an update has written a NaN or an infinity.
   // The members below belong to a step whose updates are applied while its program runs.
   std::vector<const Segment*> update_segments_;  // One entry for each update.
   std::vector<double> scalars_;

@@ -18,7 +18,7 @@ Task<Result<void>> restore_arena(ModelDelivery to, size_t shard, ArenaIndex aren
   const std::string name = arena_name(arena);
   for (const Segment& segment : to.plan.shards[shard].segments) {
     if (residual_trainer(arena) < 0 && arena > nn::slot_count(segment.variable.rule)) continue;
-    if (!restore.holds(segment, arena)) continue;  // The server has made the initial value itself.
+    if (!restore.holds(segment, arena)) continue;  // The server has initialized it already.
     Ref<Buffer> buffer = to.env.buffers().get(segment.bytes);
     const auto read = [&] { return restore.read(segment, arena, buffer->bytes()); };
     SHOAL_CO_TRY_VOID(co_await compute(to.env, read));
@@ -35,8 +35,8 @@ Task<Result<void>> restore_arena(ModelDelivery to, size_t shard, ArenaIndex aren
   co_return Result<void>{};
 }
 
-/// Sends a residual of zeros to a server without variables, whose arena is padding alone: a checkpoint stores a residual
-/// only if all servers have it.
+/// Sends a residual of zeros to a server without variables, since its arena is only padding: a checkpoint includes a
+/// residual only if all servers have one.
 Task<Result<void>> restore_padding(ModelDelivery to, size_t shard, ArenaIndex arena, Deadline deadline) {
   const Ref<Buffer> padding = to.env.buffers().get(to.plan.shards[shard].arena_bytes);
   std::ranges::fill(padding->bytes(), std::byte{0});
@@ -60,7 +60,7 @@ Task<Result<void>> load_shard(ModelDelivery to, size_t shard, RestoreSource* res
   for (ArenaIndex arena = 0; arena <= to.plan.shards[shard].slot_count; ++arena) {
     SHOAL_CO_TRY_VOID(co_await restore_arena(to, shard, arena, *restore, deadline));
   }
-  for (const int trainer : restore->info().residuals) {  // Each trainer, also the chief, later fetches its own.
+  for (const int trainer : restore->info().residuals) {  // Later each trainer, also the chief, gets its own.
     if (to.gradients != transport::Encoding::kTopK) break;
     if (to.plan.shards[shard].segments.empty()) {
       SHOAL_CO_TRY_VOID(co_await restore_padding(to, shard, residual_arena(trainer), deadline));
@@ -78,7 +78,7 @@ Task<Result<void>> activate(ModelDelivery to, RestoreSource* restore, Deadline d
     if (restore) {
       const StateInfo& info = restore->info();
       state.global_step = info.global_step;
-      // If the checkpoint has another number of shards, the highest count is used.
+      // Shard i's own count or, if the checkpoint has another number of shards, the highest count.
       for (size_t j = 0; j < info.shards.size(); ++j) {
         if (info.shards.size() == to.servers.size() && j != i) continue;
         state.counters.update_count = std::max(state.counters.update_count, info.shards[j].update_count);

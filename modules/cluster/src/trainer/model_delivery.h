@@ -7,24 +7,24 @@
 
 namespace shoal::cluster {
 
-/// The servers that get the model, and the model. All references outlive the delivery.
+/// The model to deliver, and the servers that get it. All references outlive the delivery.
 struct ModelDelivery {
   Environment& env;
   const ShardPlan& plan;
-  ServerLinks& servers;          ///< Connected, in the new epoch (for bring_model()).
+  ServerLinks& servers;          ///< Connected; for bring_model() set to the new epoch.
   const TaskIdentity& identity;  ///< The chief's identity, with the model's fingerprint, meaning and run.
-  /// How trainers will send gradients. Residuals of a checkpoint are delivered for top-k only.
+  /// How trainers will send gradients. Only for top-k are a checkpoint's residuals delivered.
   transport::Encoding gradients;
-  bool allow_non_finite;          ///< Prepare::allow_non_finite.
+  bool allow_non_finite;          ///< True if the model may have NaN or infinities.
 };
 
-/// True if all servers, by their `statuses`, hold this run's model in one epoch, at the step of `restore` or beyond:
+/// True if all servers, as their `statuses` say, have this run's model in one epoch, at the step of `restore` or later:
 /// then the model need not be delivered.
 bool is_still_held(const ModelDelivery& model, const std::vector<ServerStatus>& statuses, const RestoreSource* restore);
 
-/// Loads all servers, then makes them ready. `restore` is null if training begins from initial values alone. Errors:
-/// those of a server or of `restore`, or DeadlineExceeded. After an error the servers are not ready, and the delivery
-/// has to be repeated in a newer epoch.
+/// Loads the model into all servers, then makes them ready. `restore` is null if training begins from initial values.
+/// Errors: those of a server or of `restore`, or DeadlineExceeded. After an error the servers are not ready, and the
+/// delivery has to be repeated in a newer epoch.
 Task<Result<void>> bring_model(ModelDelivery to, RestoreSource* restore, Deadline deadline);
 
 }  // namespace shoal::cluster

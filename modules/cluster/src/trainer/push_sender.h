@@ -21,36 +21,36 @@ class PushSender final : public backends::UpdateListener {
   PushSender(Environment& env, ServerLinks& servers, std::vector<ServerTraffic>& traffic)
       : env_(env), servers_(servers), traffic_(traffic), made_(env) {}
 
-  /// `parts` are all parts of all servers, as `bindings` number them. With `early`, a part is sent while the program
-  /// runs, if it consists of updates alone and does not close its push.
+  /// `parts` are all parts of all servers, numbered as in `bindings`. With `early`, a part is sent while the program
+  /// runs, unless it has more than updates, or closes its push.
   void bind(const ShardPlan& parts, const Bindings& bindings, bool early);
   /// True if some part can be sent while the program runs.
   bool sends_during_run() const { return any_; }
 
-  /// Called on the strand: a step begins, and nothing of its push is sent yet.
+  /// Called on the strand when a step begins: no part of its push is sent yet.
   void begin();
-  /// Called on the compute thread: the memory for the step's gradients is ready.
+  /// Called on the compute thread when the memory for the step's gradients is ready.
   void start();
-  /// Called on the compute thread: the gradient `index` is made.
+  /// Called on the compute thread when the gradient `index` is computed.
   void update_made(size_t index) override;
-  /// Called on the strand during the program: sends the complete parts to one server, until `stop`; send_rest() sends
-  /// those that are still queued then. A lost connection is no error here: send_rest() will report it.
+  /// Called on the strand while the program runs: sends the complete parts to one server, until `stop`; send_rest()
+  /// sends the parts that are still queued then. A lost connection is no error here: send_rest() will report it.
   Task<Result<void>> send_made(size_t server, StopToken stop);
-  /// Sends the parts that were not sent, the closing chunk last.
+  /// Sends the parts that have not been sent; the closing chunk comes last.
   Task<Result<void>> send_rest(size_t server);
   /// Sends all chunks again, over a new connection.
   Task<Result<void>> send_again(size_t server);
-  /// Gives up the step: closes each connection over which some of the push's parts were sent, but not all.
+  /// Abandons the step: closes each connection over which only some of the push's parts were sent.
   void leave_step();
-  /// The number of the push's chunks to a server, and of the server's answer.
+  /// The sequence number that all chunks of the push to a server carry, and that the server's answer names.
   uint64_t sequence(size_t server) const { return sequences_[server]; }
 
  private:
   struct Part {
     size_t server = 0, index = 0;  // The part is number `index` among the server's parts.
-    uint32_t updates = 0;          // The number of updates in the part; 0 if it is not sent early.
-    uint32_t missing = 0;          // The number of these updates that are not made yet. Used on the compute thread.
-    bool sent = false;             // Used on the strand, as are the queues.
+    uint32_t updates = 0;          // Updates in the part; 0 if it is not sent early.
+    uint32_t missing = 0;          // How many of these are not computed yet. Used on the compute thread.
+    bool sent = false;             // Used on the strand, like the queues.
   };
   Task<Result<void>> send(Part& part);
 
@@ -60,7 +60,7 @@ class PushSender final : public backends::UpdateListener {
   bool any_ = false;
   std::vector<Part> parts_;                            // By part number (ServerTraffic::number).
   std::vector<std::vector<size_t>> parts_of_updates_;  // By update: the part number of each piece.
-  std::vector<std::deque<size_t>> queues_;             // By server: the numbers of complete parts that are to be sent.
+  std::vector<std::deque<size_t>> queues_;             // By server: the complete parts that wait to be sent.
   std::vector<uint64_t> sequences_;
   Event made_;
 };

@@ -10,7 +10,7 @@ namespace {
 
 class RemoteSnapshot final : public Snapshot {
  public:
-  /// `own_residuals` are the residuals of the chief, by shard.
+  /// `own_residuals` are the chief's own residuals of top-k compression, by shard.
   RemoteSnapshot(ServerLinks& servers, const ShardPlan& plan, Environment& env, StateInfo info,
                  std::vector<PartedArena> own_residuals)
       : servers_(servers), plan_(plan), env_(env), info_(std::move(info)), own_residuals_(std::move(own_residuals)) {}
@@ -43,10 +43,10 @@ class RemoteSnapshot final : public Snapshot {
 };
 
 constexpr auto kHoldNoteEvery = std::chrono::seconds(10);
-constexpr auto kHoldAnswer = std::chrono::seconds(10);  // Longer than the time after which a server answers "more".
+constexpr auto kHoldAnswer = std::chrono::seconds(10);  // Longer than a server waits to answer "more".
 
-/// Asks a server for a snapshot. The server answers once shard 0 has told it at which commit to take the snapshot; shard
-/// 0 cannot tell it while the connection between the two is broken.
+/// Asks a server for a snapshot. The server answers once shard 0 has told it after which commit to take the snapshot;
+/// this takes as long as the connection between the two servers is broken.
 Task<Result<StateText>> hold_on(Environment& env, ServerLinks& servers, size_t shard, HoldRequest request) {
   const SteadyTime began = env.now(), give_up = servers.answer_by();
   const std::string whom = to_string(servers[shard].server());
@@ -69,7 +69,7 @@ Task<Result<StateText>> hold_on(Environment& env, ServerLinks& servers, size_t s
   co_return servers.noted(std::move(late));
 }
 
-/// Asks all servers for a snapshot of one commit. Shard 0 is asked first, and names the commit.
+/// Asks all servers for a snapshot after one and the same commit. Shard 0 is asked first, and names the commit.
 Task<Result<StateInfo>> hold(Environment& env, ServerLinks& servers, ResidualExchange& residuals) {
   StateInfo info;
   HoldRequest request{.residuals = residuals.on(), .version = 0};
@@ -96,7 +96,7 @@ Task<Result<StateInfo>> hold(Environment& env, ServerLinks& servers, ResidualExc
 Task<Result<std::unique_ptr<Snapshot>>> hold_for_snapshot(Environment& env, const ShardPlan& plan, ServerLinks& servers,
                                                           ResidualExchange& residuals) {
   Result<StateInfo> info = co_await hold(env, servers, residuals);
-  if (!info) {  // Servers that have taken a snapshot would otherwise keep it until the next one.
+  if (!info) {  // Frees the snapshots that some servers have taken.
     Result<void> released = co_await servers.tell_all("release", servers.answer_by());
     static_cast<void>(released);
     co_return std::move(info).error();

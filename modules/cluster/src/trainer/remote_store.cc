@@ -26,7 +26,7 @@ using transport::MessageKind;
 
 constexpr auto kStoreNoteEvery = std::chrono::seconds(10);
 constexpr auto kAttachPause = std::chrono::milliseconds(20);
-constexpr auto kVersionPause = std::chrono::milliseconds(1);  // How long an order may take to reach all servers.
+constexpr auto kVersionPause = std::chrono::milliseconds(1);  // An order reaches all servers about this fast.
 constexpr uint64_t kPullOverhead = uint64_t(1) << 20;
 
 class RemoteStoreImpl final : public RemoteStore {
@@ -48,7 +48,7 @@ class RemoteStoreImpl final : public RemoteStore {
       uint64_t largest = kSnapshotPartBytes;
       for (const ShardTraffic& part : traffic_[i].parts()) {
         parts_.shards.push_back(part.spec());
-        largest = std::max(largest, 2 * part.spec().arena_bytes);  // Rows may come with the place of each value.
+        largest = std::max(largest, 2 * part.spec().arena_bytes);  // Twice: sparse rows also name positions.
       }
       servers_[i].set_receive_limit(largest + kPullOverhead);
     }
@@ -115,7 +115,7 @@ class RemoteStoreImpl final : public RemoteStore {
   Task<Result<void>> deliver(size_t shard, StopToken stop);
   Task<Result<void>> deliver_once(size_t shard, StopToken stop);
   Task<Result<void>> finish_pushes(std::span<const double> scalars, const Step& step);
-  /// True if messages are encoded, so that kernels cannot read and write them in place.
+  /// True if messages are encoded or by rows, so that kernels cannot read and write them in place.
   bool recodes() const { return by_rows_ || options_.compression.any(); }
   void log_traffic();
   bool all_lazy_rows_bound() const;
@@ -123,14 +123,14 @@ class RemoteStoreImpl final : public RemoteStore {
 
   Environment& env_;
   ShardPlan plan_;
-  ShardPlan parts_;  // The plan that the bindings use: each part of each shard is a shard here.
+  ShardPlan parts_;  // The plan for the bindings, with each part as a shard of its own.
   RemoteStoreOptions options_;
-  const bool paced_;  // True if trainers wait for each other.
+  const bool paced_;  // True if trainers wait for each other (synchronous).
   ServerLinks servers_;
   Bindings bindings_;
   RowPush row_push_;
-  bool by_rows_ = false;                // True if segments with lazy rows travel as rows.
-  std::vector<ServerTraffic> traffic_;  // By server. Weights that are missing here have to be pulled.
+  bool by_rows_ = false;                // True if lazy rows are sent as rows, not as whole arenas.
+  std::vector<ServerTraffic> traffic_;  // By server. A server without weights here has to be asked for them.
   WeightReceiver weights_;
   PushSender sender_;
   const std::unique_ptr<ResidualExchange> residuals_;
@@ -139,8 +139,8 @@ class RemoteStoreImpl final : public RemoteStore {
   bool stop_ = false;
   uint64_t step_ordinal_ = 0;    // The ordinal of the present step's batch.
   uint64_t push_ = 0;            // The number of the present step's push.
-  uint8_t verdict_ = kStatusOk;  // The state in the reply to the newest push.
-  Duration waited_{};            // How long the trainer waited for this reply, and its weights.
+  uint8_t verdict_ = kStatusOk;  // The state that the reply to the newest push had.
+  Duration waited_{};            // How long the trainer waited for that reply, and for its weights.
 };
 
 Task<Result<Ready>> RemoteStoreImpl::prepare(RestoreSource* restore, Deadline deadline) {
@@ -201,8 +201,8 @@ Task<Result<Ready>> RemoteStoreImpl::attach(Deadline deadline) {
   }
 }
 
-/// Attaches once. Unavailable unless all servers are in the same epoch: while the chief restores servers one
-/// after another, some may still be in the former epoch.
+/// Attaches to the model that the servers have. Unavailable unless all servers are in the same epoch: while the chief
+/// restores servers one after another, some may still be in the former epoch.
 Task<Result<Ready>> RemoteStoreImpl::attach_once(Deadline deadline) {
   servers_.set_epoch(0);
   stop_ = false;
@@ -230,8 +230,8 @@ Task<bool> RemoteStoreImpl::asks_job_ended() {
   co_return *ended;
 }
 
-/// Shows servers until `stop` that this trainer is alive. If trainers do not wait for each other, then drops the weights,
-/// so that the next step pulls newer ones, with the other trainers' updates.
+/// Shows servers until `stop` that this trainer is alive. With asynchronous updates, then drops the weights, so that
+/// the next step pulls newer weights, which have the other trainers' updates.
 Task<Result<void>> RemoteStoreImpl::stay(StopToken stop) {
   const bool long_away = co_await servers_.stay(std::move(stop));
   if (!long_away || paced_) co_return Result<void>{};
@@ -239,8 +239,8 @@ Task<Result<void>> RemoteStoreImpl::stay(StopToken stop) {
   co_return Result<void>{};
 }
 
-/// Pulls until the weights of all servers are of one version, which synchronous updates need. Meanwhile other
-/// trainers may make an update, but soon wait for this one.
+/// Pulls until the weights of all servers have one version, which synchronous updates need. Other trainers may make an
+/// update meanwhile, but then wait for this trainer, so the loop ends soon.
 Task<Result<void>> RemoteStoreImpl::pull_one_version(Deadline deadline) {
   SteadyTime note = env_.after(kStoreNoteEvery);
   while (paced_ && env_.now() < deadline) {
@@ -263,7 +263,7 @@ Task<Result<void>> RemoteStoreImpl::pull_one_version(Deadline deadline) {
   co_return Result<void>{};
 }
 
-/// Takes the step, epoch and status bits from the head of a weights message. The first message sets the epoch.
+/// Takes the step, epoch and status bits from the head of a weights message. If the epoch is not known yet, it is set.
 Result<void> RemoteStoreImpl::take_head(size_t shard, size_t part, const MessageHead& head) {
   if (servers_.epoch() == 0) servers_.set_epoch(head.epoch);
   if (head.epoch != servers_.epoch()) {
@@ -285,7 +285,7 @@ void RemoteStoreImpl::restart() {
     traffic_[i].restart();
   }
   resting_.restart();
-  // Replies to their next pushes ask asynchronous trainers for residuals; these pushes do not wait for the chief.
+  // Asynchronous trainers are asked in the replies to their next pushes; these come without the chief's pushes.
   residuals_->set_others_asked(!paced_);
 }
 
@@ -295,7 +295,7 @@ Task<Result<Step>> RemoteStoreImpl::begin(StopToken stop) {
   bool pulled = false;
   for (size_t i = 0; i < servers_.size(); ++i) {
     Result<void> received = co_await servers_[i].receive_late_so_far();
-    static_cast<void>(received);  // The next receive returns the same error.
+    static_cast<void>(received);  // If this failed, the next receive fails, too.
     if (weights_.has_weights(i)) continue;
     SHOAL_CO_TRY_VOID(co_await weights_.pull_again(i, env_.after(options_.ready_timeout), stop));
     pulled = true;
@@ -345,7 +345,7 @@ Result<void> RemoteStoreImpl::bind(const std::vector<std::string>& variables, co
     }
   }
   weights_.bind(recodes());
-  // Over shared memory a push takes no time; encoded parts are made after the program.
+  // No early sending over shared memory, where a push takes no time, or if parts are encoded after the program.
   sender_.bind(parts_, bindings_, !recodes() && !servers_share_memory());
   return {};
 }
@@ -359,13 +359,13 @@ bool RemoteStoreImpl::all_lazy_rows_bound() const {
   return true;
 }
 
-/// True if servers share memory with this process, so that sending whole arenas costs nothing.
+/// True if servers share memory with this process: then sending whole arenas costs nothing.
 bool RemoteStoreImpl::servers_share_memory() const {
   const Result<transport::Transport*> transport = env_.transport(options_.servers.front().scheme);
   return transport && (*transport)->shares_memory();
 }
 
-/// Runs one exchange per server: receives weights first, since the program computes gradients from the weights.
+/// Receives late weights from each server, and then sends it early parts: the program needs weights to compute gradients.
 Task<Result<void>> RemoteStoreImpl::exchange(StopToken stop) {
   TaskGroup group(env_, std::move(stop));
   for (size_t i = 0; i < servers_.size(); ++i) group.spawn(exchange_with(i, group.token()));
@@ -392,7 +392,7 @@ Task<Result<Outcome>> RemoteStoreImpl::commit(Step step, std::span<const double>
   for (size_t i = 0; i < servers_.size(); ++i) {
     weights_.drop(i);
     Result<void> sent = co_await sender_.send_rest(i);
-    static_cast<void>(sent);  // A lost connection is noticed below, where the push is sent again.
+    static_cast<void>(sent);  // If the connection is lost, deliver_all() sends again.
   }
   const SteadyTime sent_at = env_.now();
   Result<void> outcome = co_await deliver_all();
@@ -426,8 +426,8 @@ Task<Result<void>> RemoteStoreImpl::finish_pushes(std::span<const double> scalar
   co_return Result<void>{};
 }
 
-/// Waits for the replies of all servers, which come once all servers hold the push. Waits for all at the same time, since
-/// the push is sent again to a server whose connection broke. If one server cannot answer, no other will.
+/// Waits for the replies of all servers, which come once all servers have the push. Waits for all at the same time,
+/// since any server whose connection broke needs the push again. If one server cannot answer, no other server will.
 Task<Result<void>> RemoteStoreImpl::deliver_all() {
   if (servers_.size() == 1) co_return co_await deliver(0, {});
   Result<void> outcome;
@@ -441,27 +441,27 @@ Task<Result<void>> RemoteStoreImpl::deliver_all() {
   co_return outcome;
 }
 
-/// Waits for one server's reply. `outcome` becomes the first error of all servers; an error ends the other waits.
+/// Waits for one server's reply. If `outcome` has no error yet, it gets this one's; an error ends the waits for others.
 Task<Result<void>> RemoteStoreImpl::deliver_to(size_t shard, Result<void>& outcome, StopToken stop) {
   Result<void> delivered = co_await deliver(shard, std::move(stop));
   const bool finished = !delivered && delivered.error().kind() == ErrorKind::kCancelled && servers_[shard].connected();
   if (!delivered && outcome) outcome = delivered;
-  co_return finished ? Result<void>() : std::move(delivered);  // If the job has ended, all servers will say so.
+  co_return finished ? Result<void>() : std::move(delivered);  // At the job's end every server says so.
 }
 
-/// Waits for the reply to a push. If the connection breaks, sends the push again over a new one, under its old number.
+/// Waits for the reply to a push. If the connection breaks, sends the push again over a new one, with the same number.
 Task<Result<void>> RemoteStoreImpl::deliver(size_t shard, StopToken stop) {
   auto delivered = co_await deliver_once(shard, std::move(stop));
   co_return servers_.noted(std::move(delivered));
 }
 
-/// With synchronous updates an answer may take as long as some trainer is busy, say with a long evaluation. The servers
-/// end waits for a trainer that is gone or silent, so this function limits only the time without a connection.
+/// Limits only the time without a connection, if updates are synchronous: an answer may then take as long as some
+/// trainer is busy, say with an evaluation. The servers end the wait for a trainer that is gone or silent.
 Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
   Deadline deadline = env_.after(options_.ready_timeout);
   ServerLink& link = servers_[shard];
-  // After one server has announced the job's end, another may not know of the end yet, and may wait for trainers that
-  // have left.
+  // Ends the wait some time after a server has announced the job's end: another server may not know of the end yet, and
+  // wait for trainers that have left.
   const std::function<bool()> over = [patience = EndPatience(env_), this]() mutable {
     return patience.is_over(env_.interrupted().stop_requested() || servers_.job_end());
   };
@@ -474,7 +474,7 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
       env_.sometimes("trainer.push_sent_again");
       Result<void> sent = co_await sender_.send_again(shard);
       if (!sent && sent.error().kind() != ErrorKind::kUnavailable) co_return sent;
-      if (!sent) continue;  // The connection broke again. The other servers wait until this one has its part.
+      if (!sent) continue;  // Broken again: try again, since all servers wait for this push.
     }
     const SteadyTime connected_at = env_.now();
     auto answer = co_await link.receive_unless(over, sender_.sequence(shard), paced_ ? kNoDeadline : deadline);
@@ -488,7 +488,7 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
       env_.sometimes("trainer.push_fenced");
       co_return unavailable(to_string(link.server()) + " is in another epoch");
     }
-    // The job is "finished", or the servers are "sealed": the push came too late to count.
+    // "finished" (the job) or "sealed" (the servers): the push came too late to count.
     if (answer->head.kind == MessageKind::kControl) co_return cancelled();
     Result<void> accepted = co_await weights_.accept_first(shard, std::move(answer).value());
     if (!accepted && accepted.error().kind() == ErrorKind::kUnavailable && !link.connected()) continue;
@@ -507,7 +507,7 @@ Task<Result<void>> RemoteStoreImpl::leave(Deadline deadline) {
   log_traffic();
   const SteadyTime now = env_.now();
   Result<void> handed_in = co_await residuals_->hand_in_last(now + (deadline - now) / 2, deadline);
-  static_cast<void>(handed_in);  // An error here must not prevent the "done" below.
+  static_cast<void>(handed_in);  // After an error, too, "done" is sent.
   Result<void> told = co_await servers_.tell_all("done", deadline);
   for (size_t i = 0; i < servers_.size(); ++i) weights_.drop(i);
   for (size_t i = 0; i < servers_.size(); ++i) servers_[i].close(Error(ErrorKind::kCancelled, "the trainer is done"));
@@ -517,7 +517,7 @@ Task<Result<void>> RemoteStoreImpl::leave(Deadline deadline) {
 Task<void> RemoteStoreImpl::give_way(Deadline deadline) {
   log_traffic();
   Result<void> handed_in = co_await residuals_->hand_in_last(env_.after((deadline - env_.now()) / 2), deadline);
-  static_cast<void>(handed_in);  // After an error the next process has no residual to continue from.
+  static_cast<void>(handed_in);  // Best effort: the residual may be lost.
   for (size_t i = 0; i < servers_.size(); ++i) weights_.drop(i);
   for (size_t i = 0; i < servers_.size(); ++i) servers_[i].close(Error(ErrorKind::kCancelled, "this process gives way"));
 }

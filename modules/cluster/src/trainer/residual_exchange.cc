@@ -14,7 +14,7 @@ constexpr uint64_t kResidualPartBytes = uint64_t(1) << 20;
 constexpr auto kAllResidualsMax = std::chrono::minutes(10);
 constexpr auto kResidualsNoteEvery = std::chrono::seconds(10);
 
-/// The exchange of a trainer that has no residual.
+/// For a trainer without top-k compression: does nothing.
 class NoResiduals final : public ResidualExchange {
  public:
   explicit NoResiduals(size_t shards) : shards_(shards) {}
@@ -50,7 +50,7 @@ class TopKResiduals final : public ResidualExchange {
   std::vector<PartedArena> own() const override;
 
  private:
-  /// The residual that a server asks for: none, or the one before or after the newest push.
+  /// Which residual a server asks for: none, the one before the newest push, or the one after it.
   enum class Asked { kNot, kBefore, kAfter };
   Task<Result<void>> hand_in(size_t shard, ServerTraffic::Residual residual, SteadyTime enough, Deadline deadline);
   Task<Result<void>> fetch_from(size_t shard);
@@ -84,10 +84,10 @@ Task<Result<void>> TopKResiduals::hand_in_last(SteadyTime enough, Deadline deadl
   co_return Result<void>{};
 }
 
-/// Sends a residual to one server. Does not return errors: the next call to a lost server returns one.
+/// Sends a residual to one server. Logs errors and does not return them: the next request to a lost server fails anyway.
 Task<Result<void>> TopKResiduals::hand_in(size_t shard, ServerTraffic::Residual residual, SteadyTime enough,
                                              Deadline deadline) {
-  const uint64_t bytes = residual.arena.size();  // 0 before the first push.
+  const uint64_t bytes = residual.arena.size();  // 0 before the first push: there is no residual.
   const std::string name = arena_name(own_arena());
   for (uint64_t done = 0; done < bytes && env_.now() < enough; done += kResidualPartBytes) {
     if (!servers_[shard].connected()) break;
@@ -128,7 +128,7 @@ Task<Result<void>> TopKResiduals::fetch_from(size_t shard) {
   co_return Result<void>{};
 }
 
-/// Asks all servers at once, so that the waits of all servers for a silent trainer run at the same time.
+/// Returns the trainers whose residual all servers have. Asks all servers at once, so that their waits overlap.
 Task<Result<std::vector<int>>> TopKResiduals::held() {
   std::vector<std::vector<int>> by_shard(traffic_.size());
   TaskGroup group(env_);

@@ -19,17 +19,17 @@ class ResidualExchange {
   /// Sends the residuals (from before or after the newest push) that servers have asked for. Best effort: training goes
   /// on without them.
   virtual Task<Result<void>> hand_in_asked() = 0;
-  /// Sends the present residual to all servers, since no push follows. Best effort; begins no part after `enough`.
+  /// Sends the present residual to all servers when no push follows. Best effort; sends no further part after `enough`.
   virtual Task<Result<void>> hand_in_last(SteadyTime enough, Deadline deadline) = 0;
   /// Continues from the residual that the servers have for this trainer.
   virtual Task<Result<void>> fetch() = 0;
 
   /// True if checkpoints store and restore residuals.
   virtual bool on() const = 0;
-  /// Chief: `asked` says whether servers ask the other trainers for the residuals of the next snapshot. If not, held()
-  /// does not wait.
+  /// Chief: `asked` is true if servers ask the other trainers for residuals for the next snapshot. If it is false,
+  /// held() does not wait.
   virtual void set_others_asked(bool asked) = 0;
-  /// Chief, while there is a snapshot: returns the trainers whose residual every server has, and the chief itself.
+  /// Chief, during a snapshot: returns the trainers whose residual every server has, and the chief itself.
   virtual Task<Result<std::vector<int>>> held() = 0;
   /// Chief: returns the chief's own residuals, by shard.
   virtual std::vector<PartedArena> own() const = 0;

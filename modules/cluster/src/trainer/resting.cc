@@ -7,16 +7,16 @@ namespace shoal::cluster {
 
 using transport::Message;
 
-/// Sends the residual to the servers first, since the next checkpoint needs it.
+/// Before the first request, sends the residual to the servers, since the next checkpoint needs it.
 Task<Result<RestNews>> Resting::rest(Rest rest, uint64_t newest_push, Deadline deadline) {
   rest.newest_push = newest_push;
   if (!std::exchange(told_, true)) {
     Result<void> handed_in = co_await residuals_.hand_in_last(deadline, deadline);
-    static_cast<void>(handed_in);  // The calls below report a lost server.
+    static_cast<void>(handed_in);  // If a server is lost, the calls below say so.
     residuals_.set_others_asked(true);
     Result<void> told = co_await tell_all(rest, deadline);
     const bool broken = !told && told.error().kind() == ErrorKind::kUnavailable;
-    if (!rest.waits || !broken) SHOAL_CO_TRY_VOID(std::move(told));  // The loop below tells shard 0 again.
+    if (!rest.waits || !broken) SHOAL_CO_TRY_VOID(std::move(told));  // If it broke, ask() tells shard 0.
   }
   if (!rest.waits) co_return RestNews{};
   for (;;) {
@@ -38,8 +38,8 @@ Task<Result<void>> Resting::tell_all(Rest rest, Deadline deadline) {
   return servers_.tell_all("rest", deadline, to_json(rest));
 }
 
-/// Asks shard 0 whether this trainer may go on resting. Every event that ends a rest reaches shard 0 before other
-/// servers.
+/// Asks shard 0 whether this trainer may go on resting. Shard 0 suffices: it learns first of every event that ends a
+/// rest.
 Task<Result<RestNews>> Resting::ask(Rest rest, Deadline deadline) {
   Message message = transport::make_control(env_.buffers(), "rest", to_json(rest));
   message.head.sequence = servers_[0].next_sequence();

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The messages to servers of a resting trainer, which makes no more pushes, and waits for the end of the job.
+/// Tells servers that a trainer rests: it makes no more pushes, and waits for the end of the job.
 #include "shoal/cluster/protocol.h"
 #include "trainer/links.h"
 #include "trainer/residual_exchange.h"
@@ -9,13 +9,13 @@ namespace shoal::cluster {
 
 class Resting {
  public:
-  /// Both outlive this object.
+  /// `servers` and `residuals` outlive this object.
   Resting(Environment& env, ServerLinks& servers, ResidualExchange& residuals)
       : env_(env), servers_(servers), residuals_(residuals) {}
 
   /// Implements RemoteStore::rest(). `newest_push` is the number of pushes that the trainer has made.
   Task<Result<RestNews>> rest(Rest rest, uint64_t newest_push, Deadline deadline);
-  /// Called when the trainer attaches, or pushes again: the next rest() tells all servers anew.
+  /// Called when the trainer connects to a loaded model, or pushes again: the next rest() tells all servers anew.
   void restart() { told_ = false; }
 
  private:

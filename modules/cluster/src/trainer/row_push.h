@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Turns gradients by rows into a push: as rows, or as a dense gradient that is zero except in the rows that the batch
-/// touches.
+/// Writes gradients by rows (embedding tables) into a push: as rows, or as a dense gradient that is zero except in the
+/// rows that the batch touches.
 #include <functional>
 #include <map>
 #include <span>
@@ -17,12 +17,12 @@ namespace shoal::cluster {
 /// Sums gradients by rows, and writes them into pushes. After the largest batch so far, it allocates no more memory.
 class RowPush {
  public:
-  /// NotFound if the plan lacks a variable, FailedPrecondition if a variable is not planned for updates by rows.
+  /// NotFound if the plan lacks a variable; FailedPrecondition if the plan does not allow a variable's updates by rows.
   Result<void> bind(const ShardPlan& plan, const std::vector<std::string>& by_rows);
-  /// Sets the arena of the push to shard `shard`.
+  /// Sets the memory into which write() writes gradients for shard `shard`.
   void set_updates(size_t shard, std::byte* arena) { bindings_.set_updates(shard, arena); }
-  /// Adds up the gradients of one step, and writes the whole gradient of each variable: zeros, and the sums in their
-  /// rows. A server treats a row of zeros as untouched.
+  /// Adds up the gradients of one step, and writes a dense gradient for each variable: zeros, except for the sums of
+  /// touched rows. A server treats a row of zeros as untouched.
   Result<void> write(std::span<const RowGradients> gradients);
   /// Adds up the gradients without writing them, for pushes by rows.
   Result<void> sum(std::span<const RowGradients> gradients) { return sum_rows(gradients, denormals_, sums_); }
@@ -32,7 +32,7 @@ class RowPush {
  private:
   Bindings bindings_;
   std::map<std::string, size_t, std::less<>> places_;  // By name: the position among the bound variables.
-  Denormals denormals_ = Denormals::kZero;             // As in the shards' specs.
+  Denormals denormals_ = Denormals::kZero;             // As the shards' specs say.
   std::vector<RowSums> sums_;                          // One entry for each bound variable.
 };
 

@@ -44,7 +44,7 @@ ServerTraffic::Residual ServerTraffic::residual_of(PartResidual part) const {
     const ShardTraffic::Residual one = (traffic.*part)();
     if (!one.arena) return {};
     all.arena.add(one.arena->bytes(), one.arena);
-    all.after = one.after;  // All parts have the same number, since they are pushed together.
+    all.after = one.after;  // Equal for all parts of a push.
   }
   return all;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The traffic between a trainer and one server, in all its parts. Usually there is one part.
+/// A trainer's exchange of weights and gradients with one server, in all parts of its shard (usually there is one part).
 #include <vector>
 
 #include "state/parted_arena.h"
@@ -10,11 +10,11 @@ namespace shoal::cluster {
 
 class ServerTraffic {
  public:
-  /// `first` is the number of parts of all servers before this one.
+  /// `first` is the number of parts that the servers before this one have.
   ServerTraffic(BufferPool& pool, const ShardSpec& spec, const Compression& compression, size_t first);
-  ServerTraffic(ServerTraffic&&) = default;  // A copy would point into the original.
+  ServerTraffic(ServerTraffic&&) = default;  // No copies: they would point into it.
 
-  /// The number of this server's part i among the parts of all servers, which bindings use.
+  /// The number of this server's part i among the parts of all servers; bindings use this number.
   size_t number(size_t i) const { return first_ + i; }
   std::vector<ShardTraffic>& parts() { return traffic_; }
   const std::vector<ShardTraffic>& parts() const { return traffic_; }
@@ -22,10 +22,10 @@ class ServerTraffic {
 
   bool has_weights() const;
   void drop_weights();
-  /// The version of the weights, read from the first part, since the other parts may still be on their way.
+  /// The version of the weights, as the first part has it: the other parts may still be on their way.
   uint64_t version() const { return traffic_.front().version(); }
 
-  /// The residual of top-k, as in ShardTraffic. Empty without top-k.
+  /// The residual of top-k: what earlier pushes have not sent. Empty without top-k.
   PartedArena kept_back() const;
   struct Residual {
     PartedArena arena;

@@ -56,7 +56,7 @@ Result<void> ShardTraffic::take(transport::Message message) {
   return {};
 }
 
-/// Decodes weights. If weights travel as rows, the first message has the whole arena, later ones the changed rows.
+/// Decodes weights. If weights are sent as rows, the first message has all rows, later messages have the changed rows.
 Result<void> ShardTraffic::take_encoded(const transport::Weights& weights) {
   if (!decoded_) decoded_ = pool_.get(spec_.arena_bytes);
   if (weights.encoding == Encoding::kDense) {
@@ -64,8 +64,8 @@ Result<void> ShardTraffic::take_encoded(const transport::Weights& weights) {
     return {};
   }
   if (weights.encoding != Encoding::kSparseRows) return decode(spec_, weights.encoding, weights.payload, decoded_->bytes());
-  // base_version may be older than version_, if a reply is sent again because other parts of it were lost. This does no
-  // harm: rows are weights, not differences.
+  // base_version may be less than version_: a reply is sent again because other parts of it were lost. This does no
+  // harm: rows are new weights, not differences.
   if (!by_rows_ || version_ == 0 || weights.base_version > version_ || weights.version < version_) {
     return unavailable("sent the rows that changed since version " + std::to_string(weights.base_version) +
                        " to a trainer that has version " + std::to_string(version_));

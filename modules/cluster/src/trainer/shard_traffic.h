@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The traffic between a trainer and one server for one part of a shard: the arenas that kernels use, and the messages
-/// that carry arenas. server_traffic.h combines all parts.
+/// A trainer's exchange with one server for one part of a shard: the arenas that kernels use, and the messages that
+/// carry arenas. server_traffic.h combines all parts.
 #include <optional>
 #include <span>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace shoal::cluster {
 
-/// The bytes of arenas, and of the payloads sent for them.
+/// Counts bytes: of arenas, and of the messages that were sent or received for them.
 struct TrafficBytes {
   uint64_t gradients = 0, gradients_sent = 0;
   uint64_t weights = 0, weights_received = 0;
@@ -26,15 +26,15 @@ std::string to_string(const TrafficBytes& bytes);
 /// back; if the fate is unknown, the residual becomes what it was before the push, so that no value is sent twice.
 enum class PushEnd { kCounts, kDropped, kUnknown };
 
-/// Without compression, kernels read weights in the received message and write gradients into the outgoing one.
+/// Weights and gradients of one part. Without compression, kernels read and write in the messages themselves.
 class ShardTraffic {
  public:
-  /// The part `index` of the `count` parts of a shard; `part` outlives this object.
+  /// For part `index` of the `count` parts of a shard; `part` outlives this object.
   ShardTraffic(BufferPool& pool, const ShardPart& part, uint32_t index, uint32_t count, const Compression& compression);
 
-  // If weights travel as rows or compressed, take() and finish_push() do so much work that the compute thread calls them.
+  // If weights are compressed or sent as rows, take() and finish_push() take long: the compute thread then calls them.
 
-  /// From now on segments with lazy rows travel as rows. Called before any weights arrive.
+  /// From now on segments with lazy rows are sent as rows. Called before any weights arrive.
   void go_by_rows();
 
   /// Takes the weights of `message`. FailedPrecondition if the server holds another model; InvalidArgument if the
@@ -46,24 +46,24 @@ class ShardTraffic {
   const std::byte* weights() const { return decoded_now_ ? decoded_->data() : weights_.payload().data(); }
   uint64_t version() const { return version_; }
 
-  /// The arena for the gradients of a step. `fields` describes the step and its weights.
+  /// Begins a push: returns the arena for the gradients of a step. `fields` describes the step and its weights.
   std::span<std::byte> begin_push(const transport::Chunk& fields);
-  /// Makes the message, once all gradients are written, or summed up in `rows`. `scalars` and `metrics` go with the
-  /// first part.
+  /// Makes the message to send, after all gradients are written, or summed up in `rows`. `scalars` and `metrics` are
+  /// sent with the first part.
   void finish_push(std::span<const double> scalars, const transport::StepMetrics& metrics, const RowPush& rows);
-  /// MessageHead::status of the push: kStatusSaveBit, or 0.
+  /// Sets the status in the push's head: kStatusSaveBit, or 0.
   void set_push_status(uint8_t status) { push_.message.head.status = status; }
   /// The push, kept until end_push() in case it has to be sent again.
   const transport::Message& push() const { return push_.message; }
   void end_push(PushEnd end);
 
   const ShardSpec& spec() const { return spec_; }
-  /// The residual of top-k, as an arena. Null without top-k.
+  /// The residual of top-k (what earlier pushes have not sent), as an arena. Null without top-k.
   Ref<const Buffer> kept_back() const { return top_k_ ? Ref<const Buffer>(top_k_->kept()) : Ref<const Buffer>(); }
-  /// A residual for a server. Null before the first push.
+  /// A residual to send to a server. `arena` is null before the first push.
   struct Residual {
     Ref<const Buffer> arena;
-    uint64_t after = 0;  ///< The number (Chunk::push) of the newest push that this residual reflects.
+    uint64_t after = 0;  ///< The newest push (Chunk::push) whose gradient is included.
   };
   Residual residual() const;
   /// The residual as it was before the newest push.
@@ -91,12 +91,12 @@ class ShardTraffic {
 
   transport::Message weights_;
   uint64_t version_ = 0;
-  Ref<Buffer> decoded_;  // Null until weights come encoded. If weights travel as rows: with all rows received so far.
+  Ref<Buffer> decoded_;  // Null until weights come encoded. By rows: all rows received so far.
   bool decoded_now_ = false;
 
   transport::Chunk fields_;  // The fields of the push in progress; its position is position_.
   std::string position_;
-  Ref<Buffer> gradient_;  // Null if kernels write into the message.
+  Ref<Buffer> gradient_;  // Null if kernels write gradients into the message.
   transport::OutgoingChunk push_;
   std::optional<TopK> top_k_;
   uint64_t newest_push_ = 0, push_before_ = 0;

@@ -34,7 +34,7 @@ Task<Result<void>> WeightReceiver::accept(size_t shard, Message first) {
 Task<Result<void>> WeightReceiver::accept_first(size_t shard, Message first) {
   if (recodes_ || traffic_[shard].parts().size() == 1) co_return co_await accept(shard, std::move(first));
   const uint64_t request = first.head.reply_to;
-  drop(shard);  // Drops the parts of an earlier answer that broke off.
+  drop(shard);  // Parts of an earlier, broken-off answer.
   SHOAL_CO_TRY_VOID(co_await accept_part(shard, 0, std::move(first)));
   servers_[shard].expect_late(request, traffic_[shard].parts().size() - 1, transfer_patience(traffic_[shard].arena_bytes()),
                               [this, shard](Message message) { return take_late(shard, std::move(message)); });
@@ -80,7 +80,7 @@ Task<Result<void>> WeightReceiver::accept_part(size_t shard, size_t part, Messag
   co_return follow(shard, part, head, std::move(taken));
 }
 
-/// Passes the head of a part to on_head_ (the store). Drops the part if on_head_ refuses it.
+/// Passes the head of a received part to on_head_ (the store's check). Drops the part if that returns an error.
 Result<void> WeightReceiver::follow(size_t shard, size_t part, const transport::MessageHead& head, Result<void> taken) {
   if (!taken) return std::move(taken).error().with_context(to_string(servers_[shard].server()));
   Result<void> follows = on_head_(shard, part, head);
@@ -88,7 +88,7 @@ Result<void> WeightReceiver::follow(size_t shard, size_t part, const transport::
   return follows;
 }
 
-/// Takes a late part. Parts arrive in order, so this is the first part that is missing.
+/// Takes a late part. Parts arrive in order, so it is the first one that is still missing.
 Result<void> WeightReceiver::take_late(size_t shard, Message message) {
   std::vector<ShardTraffic>& parts = traffic_[shard].parts();
   const auto next = std::ranges::find_if(parts, [](const ShardTraffic& part) { return !part.has_weights(); });
@@ -171,8 +171,8 @@ Task<Result<void>> WeightReceiver::receive_all_late(size_t shard, Deadline deadl
   co_return Result<void>{};
 }
 
-/// Pulls the late parts that a broken connection has lost. The push whose answer they belong to is committed, so the
-/// push need not be sent again.
+/// Pulls the late parts that were lost with a broken connection. The push that they answer is committed, so the push
+/// need not be sent again.
 Task<Result<void>> WeightReceiver::pull_late(size_t shard) {
   env_.sometimes("trainer.late_weights_pulled");
   SHOAL_CO_TRY(Message message, co_await ask(shard, servers_.answer_by()));
@@ -183,7 +183,7 @@ Task<Result<void>> WeightReceiver::pull_late(size_t shard) {
       const Deadline deadline = env_.after(transfer_patience(traffic_[shard].arena_bytes()));
       SHOAL_CO_TRY(message, co_await servers_[shard].receive(request, deadline));
     }
-    // A part that is here is not replaced, since kernels may be reading it.
+    // A part that has arrived is only checked: kernels may be reading it.
     if (traffic_[shard].parts()[part].has_weights()) {
       SHOAL_CO_TRY_VOID(check_version(shard, part, message));
     } else {

@@ -28,34 +28,34 @@ class WeightReceiver final : public backends::VariableArrivals {
                  OnHead on_head)
       : env_(env), servers_(servers), traffic_(traffic), bindings_(bindings), on_head_(std::move(on_head)), arrival_(env) {}
 
-  /// Called once, when `bindings` are bound. `recodes` is true if messages are encoded, so that they are decoded on the
-  /// compute thread before kernels read them; no part is late then.
+  /// Called once, after `bindings` are bound. `recodes` is true if messages are encoded: they are then decoded on the
+  /// compute thread before kernels read them, and no part may be late.
   void bind(bool recodes);
 
-  /// Takes the answer that begins with `first`, and waits for all of it.
+  /// Takes the weights of an answer, whose first message is `first`, and waits for all of its messages.
   Task<Result<void>> accept(size_t shard, transport::Message first);
-  /// Takes the answer that begins with `first`; parts that are not here yet are late.
+  /// Takes the weights of an answer, whose first message is `first`; parts that have not arrived may come late.
   Task<Result<void>> accept_first(size_t shard, transport::Message first);
   /// Pulls the newest weights. Unavailable "not ready" while the chief has not made the model ready; Cancelled: the job
   /// is over.
   Task<Result<void>> pull(size_t shard, Deadline deadline);
-  /// Pulls after the weights were dropped, or after their connection broke before all parts had arrived: connects
-  /// again if needed, until `deadline`.
+  /// Pulls after the weights were dropped, or after the connection broke before all parts had arrived. Connects again
+  /// if needed, until `deadline`.
   Task<Result<void>> pull_again(size_t shard, Deadline deadline, StopToken stop);
-  /// Drops the weights of a server, and its late parts.
+  /// Drops the weights of a server, and forgets its late parts.
   void drop(size_t shard);
-  /// True if each part of the weights is here, or late.
+  /// True if each part of the weights has arrived, or is announced as late.
   bool has_weights(size_t shard) const;
 
-  /// Begins a step: points the bindings at the weights. True if all parts are here.
+  /// Begins a step: points the bindings at the weights. Returns true if all parts have arrived.
   bool begin();
-  /// True if all parts of the variable are here. Called on any thread.
+  /// True if all parts of the variable have arrived. Called on any thread.
   bool has_come(size_t variable) const override;
-  /// Called on the strand, while the program runs: receives all late parts of a server. Connects again where a connection
-  /// breaks, until `deadline`. Unavailable if the server has lost its state, or has gone on to another version;
-  /// Cancelled a few seconds after `stop`.
+  /// Called on the strand, while the program runs: receives all late parts of a server. Connects again if the
+  /// connection breaks, until `deadline`. Unavailable if the server has lost its model, or has a newer version of the
+  /// weights; Cancelled a few seconds after `stop`.
   Task<Result<void>> receive_late(size_t shard, Deadline deadline, StopToken stop);
-  /// Called on the strand: waits until has_come(), or until receive_late() has failed, and then returns its error.
+  /// Called on the strand: waits until has_come(variable); returns the error of receive_late() if that fails first.
   Task<Result<void>> arrival(size_t variable);
 
  private:
@@ -77,7 +77,7 @@ class WeightReceiver final : public backends::VariableArrivals {
   // By number (ServerTraffic::number): true if kernels may read the part.
   std::vector<std::atomic<bool>> arrived_;
   Event arrival_;
-  std::optional<Error> failed_;  // The error that keeps late parts of this step from arriving.
+  std::optional<Error> failed_;  // Why late parts of this step will not arrive.
 };
 
 }  // namespace shoal::cluster
