@@ -48,7 +48,7 @@ class ClusterSpec {
   /// Adds one node. InvalidArgument, naming role and index, if the address is not host:port, the index is negative, or
   /// the role already has this index.
   Result<void> add(std::string_view role, int32_t index, std::string address);
-  /// Adds `role` with an empty list. An empty role equals an absent one, except for chief and master.
+  /// Adds `role` with an empty list. An empty list means the same as an absent role, except for chief and master.
   void add_role(std::string_view role);
   /// Removes a role. Returns false if there was none of this name.
   bool remove_role(std::string_view role);
@@ -64,12 +64,12 @@ class ClusterSpec {
   std::span<const Node> nodes(std::string_view role) const;
   int32_t count(std::string_view role) const;
   int32_t node_count() const;
-  /// The node's place among the listed nodes of its role: the number by which trainers and shards are counted, without
-  /// gaps. Nothing for a node that is not listed.
+  /// The node's position among the listed nodes of its role. Trainers and shards are numbered by these positions, so
+  /// their numbers have no gaps. Nothing for a node that is not listed.
   std::optional<int32_t> position(std::string_view role, int32_t index) const;
   /// The address of one node, or null.
   const std::string* address(std::string_view role, int32_t index) const;
-  /// "master" where that role is present, else "chief".
+  /// "master" if the cluster has that role, else "chief".
   std::string_view chief_role() const;
 
   /// The node's number in the whole cluster, from 0: the chief role first, then the other roles except ps in byte order

@@ -18,8 +18,8 @@ inline constexpr size_t kIdentityBytesMax = 4096;
 /// One line per task: "ps 1: host:2222".
 std::string job_text(const ClusterSpec& cluster);
 
-/// The first difference between two job texts, in words: "ps 1 is host4:2222 for worker 0 and host5:2222 for ps 0". A
-/// task is never said to be missing from a text that was cut short.
+/// The first difference between two job texts, in words: "ps 1 is host4:2222 for worker 0 and host5:2222 for ps 0". If
+/// a text was cut short, a task that it does not list is no difference.
 std::string job_difference(std::string_view text, const std::string& owner, std::string_view other_text,
                            const std::string& other_owner);
 
@@ -35,12 +35,12 @@ struct TaskIdentity {
   std::string strategy = "async";
   uint64_t fingerprint = 0;
   std::string numerics;
-  std::string variables;     ///< variables_text() of the model, for the sentence of a refusal.
-  std::string meaning = {};  ///< meaning_text() of the model, for the same purpose.
+  std::string variables;     ///< variables_text() of the model: refusals name what differs.
+  std::string meaning = {};  ///< meaning_text() of the model: refusals name what differs.
   /// The run of the task's model: a chief learns it from model_dir, a worker from its folder or the servers.
   RunIdentity run = {};
-  /// The name of the start (one launch of all tasks) that this task is part of: SHOAL_RUN from a launcher, or an engine's
-  /// name, such as the number of a Slurm job. Empty: not known. Peers compare it where both know it.
+  /// The name of the launch (one start of all tasks) that this task belongs to: SHOAL_RUN from a launcher, or an id
+  /// such as the number of a Slurm job. Empty: not known. Two peers compare it if both know it.
   std::string start = {};
   std::string origin = {};  ///< "mnist, model_dir m": how refusals describe the task.
 };

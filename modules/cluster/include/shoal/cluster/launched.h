@@ -5,9 +5,9 @@
 
 namespace shoal::cluster {
 
-/// True where TF_CONFIG is set, and SHOAL_SOURCE and SHOAL_REPORT_FILE are set beside it as `shoal launch` sets them
-/// for its tasks. Such a process has a place in a job and makes no cluster of its own, neither of threads nor by
-/// launching. Unset TF_CONFIG to make a cluster all the same.
+/// True if TF_CONFIG, SHOAL_SOURCE and SHOAL_REPORT_FILE are all set, as `shoal launch` sets them for its tasks. Such a
+/// process is one task of a job, and makes no cluster of its own, neither of threads nor by launching. Unset TF_CONFIG
+/// to make a cluster all the same.
 bool was_launched(const GetEnv& getenv);
 
 }  // namespace shoal::cluster

@@ -10,9 +10,9 @@
 
 namespace shoal::cluster {
 
-/// Listens at `at`. While the host name does not resolve, which is common where names are given out as tasks start,
-/// tries again each second until `deadline`. Errors: those of Transport::listen(), NotFound for a name that does not
-/// resolve included; Cancelled on an interrupt.
+/// Listens at `at`. If the host name does not resolve yet, as is common on clusters that add names while tasks start,
+/// tries again each second until `deadline`. Errors: those of Transport::listen(), among them NotFound for a name that
+/// does not resolve; Cancelled on an interrupt.
 Task<Result<std::unique_ptr<transport::Listener>>> listen(Environment& env, transport::Endpoint at,
                                                           transport::LinkOptions options, Deadline deadline);
 

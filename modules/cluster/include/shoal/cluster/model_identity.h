@@ -15,8 +15,8 @@ namespace shoal::cluster {
 /// (identity.h).
 std::string variables_text(std::vector<VariableSpec> variables);
 
-/// The first difference, in words, between a model's variables (`text`, from variables_text(); the model is `owner`'s)
-/// and the variables that a server holds: "variable w is float32 [2] in the model of worker 1 and float32 [3] on ps 0".
+/// The first difference, in words, between the variables of a model, which `text` (of variables_text()) lists and
+/// `owner` has, and those on a server: "variable w is float32 [2] in the model of worker 1 and float32 [3] on ps 0".
 /// Looks only at variables that the server holds; empty if none differs.
 std::string variables_difference(std::string_view text, const std::string& owner, const ShardSpec& held,
                                  const std::string& server);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The role of a parameter server: holds one shard, applies the gradients that trainers push, and gives out versions of
-/// the weights, until the job has ended.
+/// The role of a parameter server: holds one shard of the model, applies the gradients that trainers push, and sends
+/// the weights to trainers, until the job has ended.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -28,22 +28,22 @@ struct ParameterServerOptions {
   int trainers = 1;  ///< The number of the job's trainers: the chief and the workers.
   /// The longest time without a connection from chief or workers; then the server ends with DeadlineExceeded.
   Duration ready_timeout = std::chrono::seconds(7200);
-  /// Work on more bytes of an arena than this runs on other threads, so that the strand goes on answering hellos and
-  /// heartbeats. Handing over a smaller piece would take longer than computing it.
+  /// Work on more bytes of an arena than this runs on other threads, so that the strand can answer hellos and
+  /// heartbeats meanwhile. Passing smaller work to a thread would take longer than the work itself.
   uint64_t bytes_on_strand = uint64_t(1) << 20;
-  /// Synchronous updates: how long a lost trainer stalls the others. After that the others make its share of each step,
-  /// until it is back.
+  /// Synchronous updates: how long the other trainers wait for a lost trainer. Then they make its share of each step,
+  /// until it comes back.
   Duration lost_grace = std::chrono::seconds(60);
   std::shared_ptr<UpdateObserver> observer = nullptr;
-  /// Called through offload() every second once nobody has been connected for a minute, or for half of ready_timeout.
-  /// True says that the job is over, and ends the server with success. Null: only the chief tells the server of the end.
+  /// Called through offload() every second once no task has been connected for a minute, or for half of ready_timeout.
+  /// If it returns true, the job is over, and the server ends with success. Null: only the chief announces the end.
   std::function<bool()> job_ended = nullptr;
 };
 
 /// Serves until the chief says that the job has finished, or `job_ended` returns true. Errors: Unavailable (the address
-/// is taken; or an interrupt came, and the job did not end within 20 s), DeadlineExceeded (nobody connected for
-/// ready_timeout), Cancelled (the server gave way: it asked the chief for a checkpoint, and left once there was one or
-/// after 20 s).
+/// is taken; or an interrupt came, and the job did not end within 20 s), DeadlineExceeded (no task connected for
+/// ready_timeout), Cancelled (the server was asked to give way: it asked the chief for a checkpoint, and ended when
+/// there was one, or after 20 s).
 Task<Result<void>> run_parameter_server(Environment& env, ParameterServerOptions options);
 
 }  // namespace shoal::cluster

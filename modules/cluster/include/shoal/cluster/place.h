@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A task's place among the processes of its job, where the engine that starts them (Slurm, MPI, torchrun, Kubernetes,
-/// ...) tells each process its rank and the number of ranks. Also which role each rank gets, and where the tasks meet
+/// A task's place among the processes of its job: its rank and the number of ranks, which the engine that starts the
+/// processes (Slurm, MPI, torchrun, Kubernetes, ...) gives. Also which role each rank gets, and where the tasks meet
 /// (rendezvous.h) to learn each other's addresses.
 #include <cstdint>
 #include <optional>
@@ -29,22 +29,22 @@ enum class ConfigSource : uint8_t {
 };
 /// "option", "TF_CONFIG", "open-mpi", "pmi", "torchrun", "jax", "dmlc", "slurm", "indexed-job", "local".
 std::string_view to_string(ConfigSource source);
-/// Reads such a name. For any other text InvalidArgument, which lists the names.
+/// Reads a name that to_string() writes. InvalidArgument for any other text, with a list of the names.
 Result<ConfigSource> parse_config_source(std::string_view name);
 
 /// Reads one environment variable; nothing if it is not set. Tests pass another function with variables of their own.
 using GetEnv = std::function<std::optional<std::string>(std::string_view name)>;
 
-/// The port of the rendezvous where nothing names another.
+/// The port of the rendezvous, unless the environment names another port.
 inline constexpr uint16_t kRendezvousPort = 2222;
 
-/// A task's place in its job, as the environment variables of one source describe it.
+/// A task's rank in its job and related facts, as the environment variables of one source describe them.
 struct Place {
   ConfigSource source = ConfigSource::kLocal;
   int32_t rank = 0;                        ///< In [0, size).
   int32_t size = 1;                        ///< How many tasks the job has, at most 100,000. One: local mode.
-  std::optional<int32_t> local_rank = {};  ///< The task's number among the tasks of its host, where that is known.
-  std::optional<int32_t> local_size = {};  ///< The number of tasks on its host, where that is known.
+  std::optional<int32_t> local_rank = {};  ///< The task's number among those of its host; nothing if unknown.
+  std::optional<int32_t> local_size = {};  ///< The number of tasks on its host; nothing if unknown.
   std::vector<std::string> hosts{};        ///< The job's hosts, rank 0's first; empty if they are not known.
   /// The address (host:port) where rank 0 answers, or several addresses to try in turn. Empty: not known.
   std::vector<std::string> rendezvous{};
@@ -72,18 +72,18 @@ std::string to_string(const Seat& seat);  ///< Such as "worker 1".
 Result<ClusterSize> plan_of(int32_t ranks, std::optional<int32_t> ps, bool evaluator);
 
 struct FoundPlace {
-  std::optional<Place> place;  ///< Nothing if no source that was looked at describes a place.
+  std::optional<Place> place;  ///< Nothing if the variables that were read give no rank.
   std::vector<std::string> warnings;
 };
 /// Reads SHOAL_RANK and SHOAL_WORLD_SIZE alone: an explicit choice of the user. InvalidArgument naming the variable
 /// that is missing or garbled.
 Result<FoundPlace> explicit_place(const GetEnv& getenv);
-/// Reads the variables of each engine, in the order of ConfigSource. The innermost engine that gives a place is used; if
-/// another one disagrees, that is a warning. `only`: reads this engine's variables alone. InvalidArgument naming the
-/// variable.
+/// Reads the variables of each engine, in the order of ConfigSource. The innermost engine that gives a rank is used,
+/// with a warning if another engine gives a different one. `only`: reads this engine's variables alone. InvalidArgument
+/// naming the variable.
 Result<FoundPlace> engine_place(const GetEnv& getenv, std::optional<ConfigSource> only = {});
 
-/// InvalidArgument if the job has other tasks, and the place does not say where the tasks meet.
+/// InvalidArgument if the job has other tasks, and `place` has no address at which the tasks can meet.
 Result<void> check_rendezvous(const Place& place);
 
 }  // namespace shoal::cluster

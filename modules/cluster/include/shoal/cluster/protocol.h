@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The protocol of trainers and parameter servers, and of servers among themselves, above transport messages: verbs, reply
-/// states, and the JSON texts of control messages as structs. Everything read here comes over the network and is checked.
-/// Every pair below is a request -> its possible replies. Anybody with a token or certificate of the job may send one
-/// request in place of a hello: "status" -> "status" TaskStatus (task_status.h).
+/// states, and the JSON texts of control messages as structs. All of it comes over the network and is checked. An epoch is
+/// one loading of the model and the training that follows. Every pair below is a request -> its possible replies. Instead
+/// of a hello any peer with a token or certificate of the job may send "status" -> "status" TaskStatus (task_status.h).
 /// A trainer to a server:
 ///   Hello                    -> "welcome" Welcome | Error. A second chief is answered only when it is known whether the
 ///                               first one is alive; status kStatusFinal if it is
@@ -14,25 +14,25 @@
 ///                               | "sealed": not applied, the last checkpoint is taken | "finished" JobEnd: not applied
 ///                               | Error InvalidArgument: the push does not fit, or learning rates differ
 ///   Chunk (others)           -> nothing
-///   "welcome" number of push -> "welcome" Welcome, as it is now. The trainer gives up that push and those before it, as
-///                               far as they are not committed (an empty number: there is no such push)
+///   "welcome" number of push -> "welcome" Welcome, as it is now. That push of the trainer and all earlier ones will not
+///                               count, unless they are committed (an empty number: there is no such push)
 ///   "done"                   -> "ok" | "finished" JobEnd: the trainer makes no more pushes, and leaves
 ///   "rest" Rest              -> "rest" RestNews | "again" | "finished" JobEnd: the trainer makes no more pushes, and
-///                               stays. "again": the trainer's epoch is over, or the job takes back its request to stop;
-///                               the trainer attaches anew and goes on
-///   "failure"                -> "ok" | Error: why nothing more of this epoch is saved; for kStatusPoisonBit
+///                               stays. "again": the trainer's epoch is over, or the job cancels its request to stop;
+///                               the trainer then attaches anew and goes on
+///   "failure"                -> "ok" | Error: why nothing more of this epoch is saved (after a kStatusPoisonBit)
 ///   "failed" JobFailure      -> "ok": the trainer has failed for good (exit status 2, 3 or 4); shard 0 tells the chief
-/// The push of a shard in several parts (parts_of) is one Chunk for each part. It may begin while the step is still
-/// computed; the closing Chunk is that of the first part, and comes last. Weights of such a shard are one message for each
-/// part, in order, of one version. All these messages carry the number of the request.
-/// A trainer that compresses with top-k, to a server, besides:
+/// The push of a shard in several parts (parts_of) is one Chunk for each part. The trainer may send the first Chunks
+/// while the step is still computed; the closing Chunk, which has the first part, comes last. Weights of such a shard
+/// are one message for each part, in order, of one version. All these messages carry the number of the request.
+/// A trainer that compresses with top-k may also send to a server:
 ///   Snapshot part            -> "ok": a part of the trainer's residual, as it was after the push that the part's version
-///                               names. The trainer sends the whole residual, in order, where the reply to a push has
+///                               names. The trainer sends the whole residual, in order, if the reply to a push has
 ///                               kStatusResidualBit (the residual before that push) or kStatusSaveBit (the one after
 ///                               it), and before "done"
 ///   "residual" ReadRange     -> Snapshot part of the trainer's own residual | Error NotFound: the server has none
 /// A server that leaves while trainers are connected sends them "finished" JobEnd unasked (reply_to 0).
-/// The chief to a server, besides:
+/// The chief may also send to a server:
 ///   "status"                 -> "status" ServerStatus
 ///   "prepare" Prepare        -> "ok": a new epoch is being loaded, the old one is gone | Error: the machine cannot hold it
 ///   Snapshot part            -> "ok": bytes of an arena to restore
@@ -43,13 +43,13 @@
 ///                               | Error NanLoss: that version has a value that is not finite and was finite at the start
 ///   "read" ReadRange         -> Snapshot part
 ///   "residuals" ["now"]      -> "residuals" [trainers]: the snapshot has their residuals, which "read" sends
-///                               | "more": some residuals are on their way, ask again
+///                               | "more": the server still waits for some residuals, ask again
 ///   "release" ["saved"]      -> "ok": the server frees the snapshot; "saved": the newest checkpoint has it
 ///   "stop"                   -> "ok": from now on replies ask trainers to stop
 ///   "seal"                   -> "ok": no push counts any more, the last checkpoint is taken (shard 0 decides that for all)
 ///   "finish" JobEnd          -> "ok": the job has ended; the server returns
 /// Another server to shard 0, which has the sequencer: Hello with role "ps" -> "welcome" Welcome | Error. Then that server
-/// sends Reports and shard 0 sends Orders; neither is answered. An Order has an effect in its own epoch alone
+/// sends Reports and shard 0 sends Orders; neither is answered. A server ignores an Order of another epoch
 /// (MessageHead::epoch).
 #include <chrono>
 #include <cstdint>
@@ -69,13 +69,13 @@
 
 namespace shoal::cluster {
 
-/// How long a peer whose heartbeats arrive may take to send or receive a message that follows `bytes` other bytes: a
-/// minute, plus a second for each MiB (8 Mbit/s).
+/// How long a peer that sends heartbeats may take to send or receive a message, if `bytes` bytes of other messages come
+/// first: a minute, plus a second for each MiB (8 Mbit/s).
 inline Duration transfer_patience(uint64_t bytes) { return std::chrono::seconds(60 + int64_t(bytes >> 20)); }
 
 /// MessageHead::status. In a reply: a state, and bits that ask the trainer for something. In a push: bits alone.
 inline constexpr uint8_t kStatusOk = 0;
-inline constexpr uint8_t kStatusFenced = 1;  ///< The request belongs to an epoch that is over: attach again.
+inline constexpr uint8_t kStatusFenced = 1;  ///< The request is of an epoch that is over: attach again.
 /// In a reply with Weights: the push was too old for the update strategy, and is not applied.
 inline constexpr uint8_t kStatusStale = 2;
 /// In a reply with an Error: trying again is of no use, whatever the kind of the error.
@@ -83,24 +83,24 @@ inline constexpr uint8_t kStatusFinal = 3;
 /// In a reply with Weights: the server keeps the push for a later commit; the trainer may push again for this step.
 inline constexpr uint8_t kStatusKept = 4;
 inline constexpr uint8_t kStatusStateMask = 0x07;
-/// In any reply: the server was asked to end (to give way), and ends as soon as a checkpoint has its state. The chief
-/// then saves one.
+/// In any reply: the server was asked to give way (to end early), and ends as soon as a checkpoint has its state. The
+/// chief then saves a checkpoint.
 inline constexpr uint8_t kStatusLeaveBit = 0x10;
 /// In any reply: an update of this epoch has written a value that is not finite; "failure" says which.
 inline constexpr uint8_t kStatusPoisonBit = 0x08;
 /// In a chief's push: the chief takes a checkpoint once the push counts, and waits for residuals. Replies to the other
-/// pushes of that commit have the bit, too: where all trainers wait for the chief, no later reply could ask them.
+/// pushes of that commit have the bit, too: if all trainers wait for the chief, no later reply could ask them.
 inline constexpr uint8_t kStatusSaveBit = 0x20;
 inline constexpr uint8_t kStatusResidualBit = 0x40;
 inline constexpr uint8_t kStatusStopBit = 0x80;
 
-/// The text of "release" for a snapshot that has become a checkpoint.
+/// The text of the request "release" if the snapshot has become a checkpoint.
 inline constexpr std::string_view kReleaseSaved = "saved";
 
-/// The number for the epoch of the next restore: higher than `newest`, the highest number that the servers and this
-/// chief know, and never used before, even if all of them have forgotten a use. The upper half is a count, the lower
-/// half is the chief's incarnation, as ballot numbers are made of a count and the proposer (Lamport, "The Part-Time
-/// Parliament", 1998, 2.2).
+/// A new number for the epoch of the next restore: higher than `newest`, the highest number that the servers and this
+/// chief know, and never used before, even if they have all forgotten the use of a number. The upper half is a count,
+/// the lower half is the chief's incarnation, as ballot numbers are made of a count and the proposer (Lamport, "The
+/// Part-Time Parliament", 1998, 2.2).
 uint64_t next_epoch(uint64_t newest, uint64_t incarnation);
 
 enum class Phase : uint8_t { kEmpty = 0, kLoading = 1, kReady = 2, kFinished = 3 };
@@ -128,7 +128,7 @@ struct JobFailure {
   friend bool operator==(const JobFailure&, const JobFailure&) = default;
 };
 std::string to_json(const JobFailure& failure);
-/// DataLoss unless the kind is one that a restart cannot mend: configuration, NanLoss, damaged data.
+/// Reads a failure. DataLoss unless a restart cannot mend its kind: configuration, NanLoss, damaged data.
 Result<JobFailure> parse_job_failure(std::string_view json);
 
 struct Welcome {
@@ -137,7 +137,7 @@ struct Welcome {
   uint64_t global_step = 0;
   std::string position;  ///< The input position of the trainer that asks, from shard 0; empty if there is none.
   JobEnd end = {};       ///< In phase kFinished: how the job ended.
-  RunIdentity run = {};  ///< The run of the model that the server holds or is being given.
+  RunIdentity run = {};  ///< The run of the model that the server holds or loads.
 };
 std::string to_json(const Welcome& welcome);
 Result<Welcome> parse_welcome(std::string_view json);
@@ -145,31 +145,31 @@ Result<Welcome> parse_welcome(std::string_view json);
 /// The fate of one trainer's pushes at one server, counted since the server's start.
 struct PushCounts {
   uint64_t applied = 0;
-  uint64_t dropped = 0;  ///< Pushes that were too old for the update strategy, or that the trainer gave up.
-  /// The sum, over the applied pushes, of the number of updates between the weights that a push was computed on and the
-  /// push.
+  uint64_t dropped = 0;  ///< Pushes too old for the update strategy, or abandoned by the trainer.
+  /// The sum of the staleness of all applied pushes: how many updates came between the weights that a push was computed
+  /// on and the push itself.
   uint64_t staleness = 0;
   uint64_t staleness_max = 0;
   uint64_t losses = 0;     ///< The number of applied pushes with a finite loss.
-  double loss = 0;         ///< The sum of these losses.
+  double loss = 0;         ///< The sum of the losses of those pushes.
   double waited_secs = 0;  ///< How long the trainer has waited for replies to its pushes, in seconds.
   friend bool operator==(const PushCounts&, const PushCounts&) = default;
 };
 
-/// A trainer says that it makes no more pushes, but stays until the end of the job is announced.
+/// The message of a trainer that makes no more pushes, but stays until the end of the job is announced.
 struct Rest {
-  /// The trainer's newest push (0: none). The trainer gives up this push and all before it that are not committed.
+  /// The trainer's newest push (0: none). This push and all earlier ones do not count, unless they are committed.
   uint64_t newest_push = 0;
   /// The trainer's input has ended, at a position that can be stored: checkpoints record the end.
   bool input_ended = false;
-  bool stopped_by_job = false;  ///< The trainer stopped because the job told it to; it goes on if the job takes that back.
+  bool stopped_by_job = false;  ///< The job told the trainer to stop; if the job cancels that, it goes on.
   bool waits = false;           ///< True if the server may wait for news, up to a second, before it answers.
   friend bool operator==(const Rest&, const Rest&) = default;
 };
 std::string to_json(const Rest& rest);
 Result<Rest> parse_rest(std::string_view json);
 
-/// News of the other trainers, for a trainer that rests.
+/// News of the other trainers: the answer to a trainer that rests.
 struct RestNews {
   bool chief_connected = false;
   std::string at_work;  ///< The trainers that still make pushes: "chief 0, worker 1"; empty if none does.
@@ -185,7 +185,7 @@ struct TrainerStatus {
   PushCounts pushes = {};
   friend bool operator==(const TrainerStatus&, const TrainerStatus&) = default;
 };
-/// A server's state, for the chief. While trainers train, some number keeps changing: any change counts as progress.
+/// A server's state, for the chief. While training makes progress, some number here changes from answer to answer.
 struct ServerStatus {
   Phase phase = Phase::kEmpty;
   uint64_t epoch = 0;
@@ -196,7 +196,7 @@ struct ServerStatus {
   uint64_t changes = 0;      ///< How often a trainer has connected, disconnected, or said that it is done.
   ShardCounters counters;
   std::vector<TrainerStatus> trainers;
-  /// Why the job cannot go on. A value that is not finite is reported rather than a trainer that has failed.
+  /// Why the job cannot go on. If there are both, a NaN or infinite weight comes before a failed trainer.
   std::optional<JobFailure> failure = {};
   friend bool operator==(const ServerStatus&, const ServerStatus&) = default;
 };
@@ -207,7 +207,7 @@ struct Prepare {
   uint64_t epoch = 0;
   uint64_t fingerprint = 0;
   ShardSpec spec;
-  /// How trainers will send gradients, as far as the chief knows; the server's estimate of its memory depends on it.
+  /// How trainers will send gradients, if the chief knows; the server's estimate of its memory depends on it.
   transport::Encoding gradients = transport::Encoding::kDense;
   std::string meaning = {};  ///< TaskIdentity::meaning of the chief.
   RunIdentity run = {};
@@ -216,12 +216,12 @@ struct Prepare {
 std::string to_json(const Prepare& prepare);
 Result<Prepare> parse_prepare(std::string_view json);
 
-/// The state of one shard: the one that an epoch begins with ("ready"), or the one of a snapshot ("held").
+/// The state of one shard: at the start of an epoch ("ready"), or in a snapshot ("held").
 struct StateText {
   uint64_t epoch = 0;
   uint64_t global_step = 0;
   ShardCounters counters;
-  // Only shard 0 sets the fields below.
+  // The fields below are set by shard 0 only.
   std::map<int, std::string> positions;
   std::set<int> ended = {};  ///< Trainers whose inputs have ended, at these positions.
 };
@@ -244,7 +244,7 @@ struct ReadRange {
 std::string to_json(const ReadRange& range);
 Result<ReadRange> parse_read_range(std::string_view json);
 
-/// Writes and reads an ascending list of trainers. Reading: DataLoss for anything but numbers of trainers.
+/// Writes and reads an ascending list of trainers' numbers. Reading: DataLoss for anything else.
 std::string to_json(const std::vector<int>& trainers);
 Result<std::vector<int>> parse_trainers(std::string_view json);
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The store over parameter servers: pulls versions of the weights and pushes gradients, without copying either.
+/// The store over parameter servers: pulls weights and pushes gradients. Without compression, neither is copied.
 #include "shoal/cluster/compression.h"
 #include "shoal/cluster/identity.h"
 #include "shoal/cluster/protocol.h"
@@ -15,12 +15,12 @@ struct RemoteStoreOptions {
   std::vector<transport::Endpoint> servers;  ///< The addresses of ps 0, 1, ...
   transport::LinkOptions link;
   Duration ready_timeout = std::chrono::seconds(7200);
-  /// Called through offload() between attempts to reach a server. Returns true if the job is over, which ends the wait
-  /// with Cancelled.
+  /// Called through offload() between attempts to reach a server. If it returns true, the job is over, and the attempts
+  /// end with Cancelled.
   std::function<bool()> job_ended;
   Compression compression = {};
-  /// If nothing is compressed, variables with lazy rows travel as changed rows, in both directions. Default: true,
-  /// unless servers share memory with this process (Transport::shares_memory()).
+  /// If nothing is compressed: send variables with lazy rows as changed rows, in both directions. Default: true, unless
+  /// servers share memory with this process (Transport::shares_memory()).
   std::optional<bool> by_rows = {};
   bool allow_non_finite = false;  ///< For a chief: tells the servers that updates may write values that are not finite.
   std::shared_ptr<UpdateObserver> observer = nullptr;
@@ -29,39 +29,39 @@ struct RemoteStoreOptions {
 /// A store over servers, with the calls that only a chief or a leaving trainer makes.
 class RemoteStore : public Store {
  public:
-  /// Sets the run that this task's hellos name from now on; empty: not known. Servers refuse a trainer of another run
-  /// than the run of their model.
+  /// Sets the run that this task's hellos name from now on; empty: not known. Servers refuse a trainer that names
+  /// another run than their model's.
   virtual void know_run(std::string id) = 0;
-  /// Connects to all servers, without looking at their state. prepare() and attach() connect by themselves.
+  /// Connects to all servers, whether or not they hold a model. prepare() and attach() also connect.
   virtual Task<Result<void>> connect(Deadline deadline) = 0;
   /// Tells the servers that this trainer makes no more pushes. Best effort, until `deadline`.
   virtual Task<Result<void>> leave(Deadline deadline) = 0;
-  /// Ends the connections of a process that another one will replace: hands in the residual of compression, and does
-  /// not mark the trainer as done. Best effort, until `deadline`.
+  /// Ends the connections of a process that another process will replace: sends the residual of compression to the
+  /// servers, and does not mark the trainer as done. Best effort, until `deadline`.
   virtual Task<void> give_way(Deadline deadline) = 0;
   /// Tells shard 0 that this trainer has failed for good, connecting again if it has to, until `deadline`. The
   /// caller then calls leave().
   virtual Task<Result<void>> tell_failure(Error why, Deadline deadline) = 0;
-  /// Says that this trainer makes no more pushes, but stays; in synchronous training the others go on without it. The
-  /// store fills in newest_push of `rest`. With `waits` the answer comes after a second, or once there is news, and a
-  /// broken connection is made again until `deadline`; without it, only connected servers are told. Cancelled: the
-  /// job has ended, or an interrupt. Unavailable: the trainer's epoch is over, or the job takes back its request to stop
-  /// (attach() again).
+  /// Tells servers that this trainer makes no more pushes, but stays; in synchronous training the others go on without
+  /// it. The store fills in newest_push of `rest`. With `waits` the answer comes after a second, or earlier with news,
+  /// and a broken connection is made again until `deadline`; without `waits` only connected servers are told.
+  /// Cancelled: the job has ended, or an interrupt. Unavailable: the trainer's epoch is over, or the job cancels its
+  /// request to stop (call attach() again).
   virtual Task<Result<RestNews>> rest(Rest rest, Deadline deadline) = 0;
   /// Chief: asks all trainers to stop after their current step.
   virtual Task<Result<void>> request_stop(Deadline deadline) = 0;
   /// Chief: from now on no push counts, until the model is prepared anew or another process becomes the chief.
   virtual Task<Result<void>> seal(Deadline deadline) = 0;
-  /// Chief: shard 0's view of the trainers. Unavailable if a server has lost the state that this store follows. With
-  /// `seen` (ServerStatus::changes of an earlier answer) the answer waits for a change, at most a quarter of a second.
+  /// Chief: the trainers' states as shard 0 knows them. Unavailable if a server has lost the model. With `seen`
+  /// (ServerStatus::changes of an earlier answer) the answer waits for a change, at most a quarter of a second.
   virtual Task<Result<ServerStatus>> status(Deadline deadline, std::optional<uint64_t> seen = {}) = 0;
-  /// Like status(), in the middle of training, for callers that can go on without an answer: a failure does not count as a
-  /// lost server (lost()).
+  /// Like status(), but called during training by code that can do without an answer: a failure does not make lost()
+  /// true.
   virtual Task<Result<ServerStatus>> look(Deadline deadline) = 0;
-  /// Chief: tells every server how the job has ended, so that they return, until `deadline`. Servers are told
-  /// independently of each other; the error names the first one that could not be told.
+  /// Chief: tells every server how the job has ended, so that the server returns. Tries until `deadline`, each server
+  /// on its own; the error names the first server that could not be told.
   virtual Task<Result<void>> finish(JobEnd end, Deadline deadline) = 0;
-  /// How the job ended, once a server has said so.
+  /// How the job ended; empty until a server has said so.
   virtual std::optional<JobEnd> job_end() const = 0;
 };
 

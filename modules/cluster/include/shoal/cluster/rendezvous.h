@@ -28,8 +28,8 @@ struct RendezvousOptions {
   std::optional<std::string> bind = {};
   transport::LinkOptions link = {};
   Duration timeout = std::chrono::seconds(7200);  ///< The longest wait for the other ranks.
-  /// Called now and then during the wait, through offload(): true if the start of the job (one launch of all tasks) has
-  /// ended, so that the other ranks are gone. Null: not known.
+  /// Called now and then during the wait, through offload(): true if the launch (one start of all tasks) is over, so
+  /// that the other ranks are gone. Null: not known.
   std::function<bool()> has_ended = {};
 };
 
@@ -38,7 +38,7 @@ struct Gathering {
   uint64_t id = 0;                      ///< Tells this job from another one at the same address; not 0.
   std::vector<std::string> addresses;   ///< "host:port"; "" for an evaluator.
   std::vector<std::string> host_names;  ///< The name that each task's host has for itself.
-  bool ended = false;                   ///< True if the start, and the other tasks, have ended: no other field is set.
+  bool ended = false;  ///< True if the launch is over, and the other tasks are gone: no other field is set.
   friend bool operator==(const Gathering&, const Gathering&) = default;
 };
 
@@ -55,12 +55,12 @@ class Rendezvous {
   /// goes on in the background. DeadlineExceeded naming the missing ranks; FailedPrecondition for a job, size, rank or
   /// credential that does not fit; Unavailable if the address of rank 0 is taken; Cancelled on an interrupt.
   Task<Result<Gathering>> meet();
-  /// Waits until `stop`, then closes.
+  /// Runs the rendezvous until `stop`, then closes it.
   Task<Result<void>> attend(StopToken stop);
-  /// Ends the rendezvous's work in the background.
+  /// Ends the rendezvous, which goes on in the background after meet().
   Task<Result<void>> close();
 
-  class Part;  // The implementation: the part of rank 0, or that of another rank.
+  class Part;  // The implementation: for rank 0, or for another rank.
 
  private:
   Environment& env_;

@@ -15,8 +15,8 @@ struct ServerMemory {
   /// (W + 2) P: the current version, the next one while it is computed, and one on its way to each trainer.
   uint64_t versions = 0;
   uint64_t slots = 0;  ///< S P: the slots of the update rules.
-  /// max(W, R) P: pushes that wait for their commit. Twice that for encoded pushes and for tables by rows, which lie
-  /// here as received and as decoded. With top-k also W P, the residual of each trainer for a checkpoint.
+  /// max(W, R) P: pushes that wait for their commit. Twice that for encoded pushes and for tables by rows, which are
+  /// held both as received and as decoded. With top-k also W P, the residual of each trainer for a checkpoint.
   uint64_t updates = 0;
   uint64_t snapshot = 0;  ///< (1 + S) P: the state that a checkpoint in progress keeps while training goes on.
   /// 16 (max(W, R) + 1) bytes for each row of a table by rows: the row numbers and places of each waiting push, of one
@@ -33,23 +33,23 @@ inline constexpr uint64_t kPushOverhead = uint64_t(64) << 10;
 /// The most bytes of one trainer's unanswered pushes that a server keeps; beyond that it reads no more from the trainer
 /// until an order decides about one. (Pushes that were answered and are kept for a later commit are at most R together.)
 struct PushLimit {
-  /// 2 P. A push that is sent again, or follows one that its trainer gave up, takes the room of the version that is
-  /// otherwise on its way to that trainer. Both limits: plus twice kPushOverhead.
+  /// 2 P, and twice kPushOverhead (so in both limits). The second P is for a push that is sent again, or that follows
+  /// an abandoned one; it may use the memory of the version that would otherwise be sent to the trainer.
   uint64_t dense = 0;
-  uint64_t encoded = 0;  ///< 3 P: the limit for compressed pushes and tables by rows.
+  uint64_t encoded = 0;  ///< 3 P and twice kPushOverhead: for compressed pushes and tables by rows.
 };
 PushLimit push_limit(const ShardSpec& spec);
 
-/// FailedPrecondition if weights, slots and one push alone exceed `memory_bytes` (ProcessInfo: the limit of the
-/// machine, the cgroup or the process); 0 means not known, and fits.
+/// FailedPrecondition if weights, slots and a single push exceed `memory_bytes` (ProcessInfo: the limit of the machine,
+/// the cgroup or the process). 0 means that the limit is not known: no error.
 Result<void> fits_into_memory(const ShardSpec& spec, uint64_t memory_bytes);
 
 /// FailedPrecondition if `memory`, added to the `held_bytes` that the process takes without a model, exceeds
 /// `limit_bytes` (ParameterServerOptions::memory_limit).
 Result<void> fits_into_limit(const ServerMemory& memory, uint64_t held_bytes, uint64_t limit_bytes);
 
-/// "at most 20.0 MiB: versions 12.0, slots 0.0, updates 4.0, snapshot 4.0", with ", row numbers 0.5" where there are
-/// any.
+/// "at most 20.0 MiB: versions 12.0, slots 0.0, updates 4.0, snapshot 4.0"; for tables by rows also ", row numbers
+/// 0.5".
 std::string to_string(const ServerMemory& memory);
 
 }  // namespace shoal::cluster

@@ -30,19 +30,19 @@ struct ShardCounters {
 /// Null: runs them one after another on the calling thread. The results have the same bits either way.
 using ParallelFor = std::function<void(int64_t count, const UniqueFunction<void(int64_t, int64_t)>& body)>;
 
-/// One trainer's part of an update.
+/// What one trainer contributes to an update.
 struct Contribution {
   std::span<const std::byte> gradients;  ///< An arena of gradients.
   std::span<const double> scalars;       ///< The scalars of the push.
-  /// Rows, by segment; null or missing where a segment's gradient is in `gradients`.
+  /// Gradients as rows, by segment; null or missing if a segment's gradient is in `gradients`.
   std::span<const SegmentRows* const> rows = {};
 };
 
 /// Zeroes the gaps between the segments of `arena`, so that no old memory leaves the process.
 void zero_padding(const ShardSpec& spec, std::span<std::byte> arena);
 
-/// Used by one thread at a time. The object owns the slots, but not the weights: readers share those, so the caller
-/// keeps them (in a message, or in an arena that is updated in place).
+/// Slots and updates of one shard; used by one thread at a time. Does not own the weights, since readers share them:
+/// the caller keeps them (in a message, or in an arena that is updated in place).
 class Shard {
  public:
   Shard(ShardSpec spec, BufferPool& pool);
@@ -55,8 +55,8 @@ class Shard {
   /// segment with a value that is not finite at this point (a mask of -infinity, say) is exempt from poisoned() from
   /// then on.
   void begin(std::span<const std::byte> weights);
-  /// The first segment in which an update since begin() has written a value that is not finite, to the variable or to a
-  /// slot; null if there is none. Passes over exempt segments. Call it between updates.
+  /// The first segment in which an update since begin() has written a NaN or an infinity, to the variable or to a slot;
+  /// null if there is none. Skips the segments that begin() exempted. Call it between updates.
   const Segment* poisoned() const;
 
   /// Fills `weights` (arena_bytes) and the slots with their initial values, and sets the counters to 0.
@@ -70,12 +70,12 @@ class Shard {
   Result<void> apply(std::span<const std::byte> current, std::span<std::byte> next,
                      std::span<const Contribution> contributions, const ParallelFor& parallel_for = nullptr);
 
-  /// Like apply(), for one contributor whose gradients come in parts: begin_update(), then update_part() until each element
-  /// of the segments without given rows was updated once, then finish_update(). A part is the elements [first, first +
-  /// count) of one segment: whole rows where the segment is updated by rows, the whole segment where its rule needs
-  /// that. Several threads may update different parts at once. `scalars` as for apply().
+  /// Like apply(), for one contributor whose gradients come in parts: begin_update(), update_part() once for each
+  /// element of the segments without given rows, finish_update(). A part is the elements [first, first + count) of one
+  /// segment: whole rows if the segment is updated by rows, the whole segment if its rule needs all elements at once.
+  /// Several threads may update different parts at the same time. `scalars` as for apply().
   void begin_update();
-  /// Called instead of finish_update() if no part was updated: there is no update.
+  /// Called instead of finish_update() if no part was updated: the step makes no update.
   void withdraw_update();
   void update_part(const Segment& segment, int64_t first, int64_t count, std::span<const std::byte> current,
                    std::span<std::byte> next, const float* gradient, std::span<const double> scalars) const;
@@ -92,14 +92,14 @@ class Shard {
   std::span<std::byte> mutable_slot(int slot);
 
  private:
-  /// The buffers that one update reads and writes.
+  /// The weights and scalars that one update reads, and the weights that it writes.
   struct Place {
     std::span<const std::byte> current;
     std::span<std::byte> next;
     std::span<const double> scalars;
   };
-  /// The elements of one segment that one thread updates at a time: whole rows where the segment is updated by rows,
-  /// the whole segment where its rule needs that.
+  /// The elements of one segment that one thread updates at a time: whole rows if the segment is updated by rows, the
+  /// whole segment if its rule needs all elements at once.
   struct Piece {
     size_t segment;
     int64_t first;
@@ -126,7 +126,7 @@ class Shard {
                               const nn::Contributions& contributions) const;
   void update_rows(const Segment& segment, const SegmentRows& rows, const Place& place, float scale, float factor) const;
   void update_rows(const Segment& segment, std::span<const GivenRows> given, const Place& place, float factor) const;
-  /// Prefetches a row that is updated soon.
+  /// Prefetches the memory of a row that will be updated soon.
   void ask_for_row(const Segment& segment, uint32_t row, int64_t width, const Place& place) const;
   void update_given_rows(size_t index, const Update& update) const;
   void finish(const Update& update) const;
@@ -137,7 +137,7 @@ class Shard {
   std::vector<Ref<Buffer>> slots_;
   ShardCounters counters_;
   std::vector<Piece> pieces_;
-  std::vector<bool> exempt_;  // By segment; before begin() all are exempt.
+  std::vector<bool> exempt_;  // By segment: true if poisoned() skips it. All true before begin().
   // The index of the segment that poisoned() returns, or a number larger than all indices. Threads that update
   // different pieces write it.
   std::unique_ptr<std::atomic<size_t>> poisoned_;

@@ -46,13 +46,13 @@ struct Segment {
 
 /// The most bytes of an arena that one message carries: a FlatBuffer ends at 2 GiB.
 inline constexpr uint64_t kPartBytesMax = uint64_t(1) << 30;
-/// The size of a part that has no limit, for arenas that are never sent.
+/// The part size for arenas that are never sent: the whole arena is one part.
 inline constexpr uint64_t kOnePart = ~uint64_t(63);
-/// The least size of a part of a shard. A larger shard travels in several parts, so that some gradients leave while
+/// The least size of a part of a shard. A larger shard is sent in several parts, so that some gradients are sent while
 /// others are still computed (docs/decisions/overlap-of-network-and-compute.md).
 inline constexpr uint64_t kOwnPartBytes = uint64_t(4) << 20;
-/// A shard has at most this many parts of the least size or more, and at most one smaller part before, between and
-/// after them. Each part costs a message, and memory for it.
+/// The most parts of a shard that have the least size or more; between them, and at both ends, there may be one smaller
+/// part each. Each part costs a message, and memory for the message.
 inline constexpr uint64_t kOwnPartsMax = 8;
 
 /// The variables that one server holds, in one arena: weights, gradients and each slot have the same layout. A large
@@ -63,19 +63,19 @@ struct ShardSpec {
   int32_t slot_count = 0;                   ///< The largest slot count among the segments' rules.
   int32_t scalar_count = 0;                 ///< The number of scalars in each push.
   uint64_t part_bytes_max = kPartBytesMax;  ///< A multiple of 64.
-  /// The size at which a part is complete; a segment of this size is a part alone. Not 0.
+  /// A part ends once it has this size; a segment of this size is a part of its own. Not 0.
   uint64_t own_part_bytes = kOnePart;
   Denormals denormals = Denormals::kZero;  ///< How updates treat denormal floats.
   friend bool operator==(const ShardSpec&, const ShardSpec&) = default;
 };
 
-/// The piece of a shard that travels as one message, and is contiguous memory at both ends.
+/// The piece of a shard that is sent as one message, and is contiguous memory in sender and receiver.
 struct ShardPart {
   uint64_t begin = 0;  ///< The part's first byte in the arena of the shard.
   ShardSpec spec;      ///< The spec of the part alone: its offsets count from `begin`.
 };
 /// Cuts an arena between segments into parts of at most part_bytes_max, in order. A part ends as soon as it has
-/// own_part_bytes; a segment of that size is a part alone. At least one part.
+/// own_part_bytes; a segment of that size is a part of its own. There is at least one part.
 std::vector<ShardPart> parts_of(const ShardSpec& spec);
 
 struct ShardPlan {
@@ -103,9 +103,9 @@ Result<ShardPlan> plan_shards(const std::vector<VariableSpec>& variables, int se
                               const Placement& placement = nullptr, uint64_t part_bytes_max = kPartBytesMax,
                               uint64_t own_part_bytes = kOnePart, uint64_t own_parts_max = kOwnPartsMax);
 
-/// The spec as JSON, for the server that will hold the shard, and back. Parsing: InvalidArgument saying what is wrong.
-/// Checks limits (65,536 segments, names of 256 bytes, arenas of 1 TiB, parts of 1 GiB), and that segments neither
-/// overlap nor leave the arena.
+/// to_json() writes the spec for the server that will hold the shard; parse_shard_spec() reads it. Parsing checks
+/// limits (65,536 segments, names of 256 bytes, arenas of 1 TiB, parts of 1 GiB), and that segments neither overlap nor
+/// leave the arena. InvalidArgument says what is wrong.
 std::string to_json(const ShardSpec& spec);
 Result<ShardSpec> parse_shard_spec(std::string_view json);
 

@@ -15,7 +15,7 @@
 
 namespace shoal::cluster {
 
-/// The input position of each trainer after the last of its batches that counts, by trainer index (the chief is 0).
+/// The input position of each trainer, by its index (the chief is 0): the position after the trainer's last counted batch.
 using Positions = std::map<int, std::string>;
 
 /// The state of a job at one moment, apart from the arenas.
@@ -48,7 +48,7 @@ class Snapshot {
     std::span<const std::byte> bytes;  ///< Valid while `holder` lives.
     Ref<const Buffer> holder;
   };
-  /// Says that this snapshot has become a checkpoint; release() tells the servers so.
+  /// Notes that this snapshot has become a checkpoint; release() tells the servers so.
   virtual void saved() {}
   /// Frees the snapshot now, here and on the servers. (The destructor frees it in this process only.)
   virtual Task<Result<void>> release() = 0;
@@ -61,7 +61,7 @@ class RestoreSource {
  public:
   virtual ~RestoreSource() = default;
   virtual const StateInfo& info() const = 0;
-  /// False for a segment that keeps its initial value instead: a warm start has values for some variables only.
+  /// False for a segment that is to keep its initial value: a warm start has values for some variables only.
   virtual bool holds(const Segment&, ArenaIndex) const { return true; }
   /// Fills `out` with the segment's rows of the weights (arena 0) or of a slot.
   virtual Result<void> read(const Segment& segment, ArenaIndex arena, std::span<std::byte> out) = 0;

@@ -12,11 +12,11 @@ namespace shoal::cluster {
 
 struct SparseRoles {
   std::vector<int32_t> workers;  ///< Indices, ascending; empty stands for 0, 1, 2, ..., as in most clusters.
-  std::vector<int32_t> servers;  ///< The same for the servers.
+  std::vector<int32_t> servers;  ///< Indices of the servers, as for `workers`.
 };
 SparseRoles sparse_roles(const ClusterSpec& cluster);
 
-/// The position of `index` in one of these lists; nothing if it is not listed, or negative.
+/// The position of `index` in a list of SparseRoles; nothing if it is not listed, or negative.
 std::optional<int32_t> position_in(const std::vector<int32_t>& listed, int32_t index);
 /// The index at a position: the opposite of position_in().
 int32_t index_at(const std::vector<int32_t>& listed, int32_t position);

@@ -50,7 +50,7 @@ struct Step {
   uint64_t global_step = 0;  ///< The global step of the weights.
   backends::VersionId weights;
   std::span<const backends::Pieces> variables;
-  /// Set while some variables are still on their way: run_on() computes until it needs one of these. Null otherwise.
+  /// Set while some variables have not arrived: run_on() computes until it needs one of them. Null if all have arrived.
   const backends::VariableArrivals* arrivals = nullptr;
   std::span<const backends::MutablePieces> updates;  ///< Where the program writes gradients; start() sets it.
   /// Set by the leader: it takes a snapshot once this update counts (Store::hears_of_saves()).
@@ -90,19 +90,19 @@ class Store {
   /// Sets Step::updates. Called on the compute thread, once per begin(). `position`: the input's, after this batch.
   virtual Result<void> start(Step& step, uint64_t ordinal, std::string_view position) = 0;
   /// Called on the compute thread after start(), if all scalars are known before the program runs. Returns the object
-  /// that applies each update of this step as soon as it is made; null if commit() applies them. Gradients by rows wait
-  /// for commit() in any case. If the program fails, the weights are lost: only prepare() makes such a store usable
-  /// again.
+  /// that applies each update of this step as soon as it is computed; null if commit() applies them. Gradients by rows
+  /// wait for commit() in any case. If the program fails after this call, the weights are half changed: only prepare()
+  /// makes the store usable again.
   virtual backends::UpdateApplier* apply_during_run(std::span<const double>) { return nullptr; }
-  /// The object that the running program notifies of each gradient as soon as it is made; null if none.
+  /// The object that the running program notifies of each gradient as soon as it is computed; null if there is none.
   virtual backends::UpdateListener* listener() { return nullptr; }
-  /// Until `stop`, sends gradients that are made, and receives variables that are on their way. Awaited while the program
-  /// runs, if there is a listener() or Step::arrivals. No call but arrival() is made before exchange() has ended.
+  /// Sends gradients that are computed, and receives variables that are still coming, until `stop`. Awaited while the
+  /// program runs, if there is a listener() or Step::arrivals. No call but arrival() is made before exchange() has ended.
   virtual Task<Result<void>> exchange(StopToken) { co_return Result<void>{}; }
   /// Called during exchange(): waits until Step::arrivals has the variable. Unavailable if the variable will not come.
   virtual Task<Result<void>> arrival(size_t) { co_return Result<void>{}; }
   /// Called on the compute thread after the program ran: takes the step's gradients by rows, of all lookups in one
-  /// call. The views are read before the call returns. Not called for a model without such variables.
+  /// call. The views are read before the call returns. Not called for a model without variables updated by rows.
   virtual Result<void> add_rows(Step& step, std::span<const RowGradients> gradients) = 0;
   /// Called on the compute thread: the input of `trainer`, a trainer that this process computes, has ended.
   virtual void note_end_of_input(int) {}
@@ -111,30 +111,30 @@ class Store {
   /// FailedPrecondition over servers, which have no replicas.
   virtual Result<void> next_replica(std::span<const double> scalars) = 0;
   virtual Task<Result<Outcome>> commit(Step step, std::span<const double> scalars) = 0;
-  /// Gives up the step: there is no update. The compute thread calls this instead of commit(). The backend has then
-  /// passed no gradient to the store's UpdateApplier, if there is one (backends::RunProgress::withheld).
+  /// Abandons the step: there is no update. The compute thread calls this instead of commit(), and only if the backend
+  /// has passed no gradient to the store's UpdateApplier, if there is one (backends::RunProgress::withheld).
   virtual void withdraw() {}
-  /// True if start() needs the position of every batch; otherwise only snapshot() needs positions.
+  /// True if start() needs the input position of every batch; if false, only snapshot() needs positions.
   virtual bool wants_positions() const = 0;
 
-  /// True if a snapshot is complete only after an update with Step::save_follows. Where it must, the leader takes a
-  /// snapshot without such an update.
+  /// True if a snapshot gets everything only after an update with Step::save_follows. If the leader cannot make such an
+  /// update, it takes the snapshot without it.
   virtual bool hears_of_saves() const { return false; }
   /// Takes a snapshot of the current state. `own_positions` are the input positions, after the last commit, of the
   /// trainers that this process computes; servers know them already.
   virtual Task<Result<std::unique_ptr<Snapshot>>> snapshot(Positions own_positions) = 0;
   /// For the leader: true if a server was asked to end, and waits for a checkpoint of its state (kStatusLeaveBit).
   virtual bool asked_to_save() const { return false; }
-  /// Called by the leader before the checkpoint that it has written becomes the newest one: checks that it still leads.
-  /// Unavailable if another process leads, or if shard 0, which knows who leads, cannot be reached.
+  /// Called by the leader before the checkpoint that it has written becomes the newest one: checks that it is still
+  /// leader. Unavailable if another process leads, or if shard 0, which knows who leads, cannot be reached.
   virtual Task<Result<void>> check_lease() = 0;
-  /// For the leader: a trainer that has failed for good and is not back. The leader then saves nothing.
+  /// For the leader: the failure of a trainer that will not come back, if there is one. The leader then saves nothing.
   virtual Task<Result<std::optional<JobFailure>>> failure() { co_return std::optional<JobFailure>(); }
-  /// For the leader, during long work of another kind (an evaluation): tells servers and other trainers that it is
-  /// still alive, until `stop`. No other call runs meanwhile. A lost server is noticed afterwards.
+  /// For the leader, during other long work (an evaluation): shows servers, and through them the other trainers, that
+  /// it is alive, until `stop`. No other call runs meanwhile. If a server is lost, a later call reports that.
   virtual Task<Result<void>> stay(StopToken stop) = 0;
-  /// True after an operation failed with Unavailable because of a server, until prepare() or attach(). Tells a lost
-  /// server from, say, a full disk.
+  /// True after an operation failed with Unavailable because of a server, until prepare() or attach(): the caller can
+  /// tell a lost server from other causes of the error, such as a full disk.
   virtual bool lost() const = 0;
   /// Asks for the newest global step, outside of steps.
   virtual Task<Result<uint64_t>> global_step() = 0;

@@ -11,12 +11,12 @@ namespace shoal::cluster {
 
 struct StrategyText {
   bool sync = false;                              ///< False for asynchronous updates.
-  /// For synchronous updates: the number of gradients per update; nothing stands for the number of trainers.
+  /// For synchronous updates: the number of gradients per update; nothing means one for each trainer.
   std::optional<int> replicas_to_aggregate = {};
 };
 /// "async", "sync", "sync(3)".
 std::string to_string(const StrategyText& strategy);
-/// Reads such a text. InvalidArgument for any other.
+/// Reads a text that to_string() writes. InvalidArgument for any other text.
 Result<StrategyText> parse_strategy(std::string_view text);
 
 /// InvalidArgument, saying which numbers fit, unless `replicas_to_aggregate` is from 1 to the number of trainers, or a

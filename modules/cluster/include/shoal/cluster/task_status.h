@@ -16,8 +16,8 @@ namespace shoal::cluster {
 
 struct PeerStatus {
   std::string task;        ///< "worker 1".
-  bool connected = false;  ///< True if this task has a connection to the answering task, or is the answering task itself.
-  std::string address;     ///< Where the task listens, as "host:port"; empty if nowhere, or not known.
+  bool connected = false;  ///< True if `task` is connected to the answering task, or is that task itself.
+  std::string address;     ///< Where `task` listens, as "host:port"; empty if nowhere or not known.
   bool done = false;       ///< True for a trainer that makes no more steps: it waits for the end of the job, or has left.
   /// The share of a trainer's time, 0 to 1, that it lately spent waiting for its input. Nothing if it is not known yet.
   std::optional<double> input_wait = {};
@@ -30,7 +30,7 @@ struct TaskStatus {
   /// Of a server: "empty", "loading", "ready" or "finished" (Phase). At a rendezvous: "meeting" until all ranks were
   /// there, then "met".
   std::string phase;
-  std::optional<uint64_t> global_step;  ///< Nothing at a rendezvous, and for a server that holds no model.
+  std::optional<uint64_t> global_step;  ///< Nothing at a rendezvous, and for a server without a model.
   std::string run;                      ///< At a rendezvous: Place::run.
   /// For a server: chief, workers and other servers. At a rendezvous: all ranks, in order.
   std::vector<PeerStatus> peers;
@@ -41,13 +41,13 @@ std::string to_json(const TaskStatus& status);
 Result<TaskStatus> parse_task_status(std::string_view json);
 
 inline constexpr std::string_view kStatusVerb = "status";
-/// True if the first message of a peer asks for the status.
+/// True if `first`, the first message of a peer, asks for the status in place of a hello.
 bool asks_status(const transport::Message& first);
 
-/// Asks once. Unavailable: nobody listens there, or the peer closes the connection. DeadlineExceeded: the peer accepts
-/// the connection and does not answer. FailedPrecondition: the peer has another token or certificate, or plain tcp is
-/// not allowed. InvalidArgument: the peer is no task that can be asked. DataLoss: the answer is garbled. All errors
-/// name the address.
+/// Asks the task at `at` for its status, once. Unavailable: nobody listens there, or the peer closes the connection.
+/// DeadlineExceeded: the peer accepts the connection and does not answer. FailedPrecondition: the peer has another
+/// token or certificate, or plain tcp is not allowed. InvalidArgument: the peer is no task that can be asked. DataLoss:
+/// the answer is garbled. All errors name the address.
 Task<Result<TaskStatus>> ask_status(Environment& env, transport::Endpoint at, transport::LinkOptions link,
                                     Deadline deadline);
 

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// This process's task in a cluster: from the environment variable TF_CONFIG, from a cluster size, from the variables
-/// of the engine that started the process (place.h), or from nothing at all. The result and its checks are the same for
-/// every source.
+/// of the engine (Slurm, MPI, ...; place.h) that started the process, or from nothing at all. The result and its checks
+/// are the same for every source.
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -31,7 +31,7 @@ struct TaskConfig {
   std::string rpc_address;               ///< This task's own host:port; empty if nobody connects to it.
   ClusterSpec cluster;                   ///< The cluster, empty in local mode and for the evaluator, which is not a member.
   ClusterSpec job;                       ///< The training cluster, set for the evaluator, too.
-  std::optional<std::string> model_dir;  ///< The model_dir of the description, not of the program's option.
+  std::optional<std::string> model_dir;  ///< The model_dir in TF_CONFIG, not the program's own option.
   std::optional<std::string> service;    ///< `service` of TF_CONFIG: a JSON object as text, without blanks.
   std::optional<std::string> trial;      ///< The trial of a search: task.trial of TF_CONFIG, or SHOAL_TRIAL.
   /// True for a thread of a process that runs the whole cluster. Addresses are then names, not hosts.
@@ -39,18 +39,18 @@ struct TaskConfig {
   int32_t tasks_on_host = 1;  ///< The number of the job's tasks on this host (or in this process), this one included.
   /// The task's rank and the job's size, if SHOAL_RANK or an engine (Slurm, MPI, ...) gives them; else nothing.
   std::optional<Place> place;
-  /// True if the start of the job (one launch of all tasks) ended before this task came: no other task is left to meet.
+  /// True if the job's launch was over before this task came: the other tasks are gone, and there is none to meet.
   bool has_ended = false;
   /// True if `shoal launch` has started this task, as one of the job's tasks (was_launched()).
   bool launched = false;
   std::vector<std::string> warnings;
 
-  /// False while only rank and size are known: these give role and numbers, and a rendezvous gives the addresses.
+  /// False while only rank and size are known: role and index follow from them, and a rendezvous later gives the addresses.
   bool has_met() const { return mode == TaskMode::kLocal || !job.empty() || has_ended; }
   /// This trainer's number, for splitting data and on the servers: 0 for the chief, i + 1 for worker i; where workers
   /// are listed sparsely, k for the k-th listed worker. 0 for all other tasks. In [0, num_trainers()).
   int32_t trainer_index() const;
-  /// num_workers, but at least 1, so that shard(num_trainers, trainer_index) works in the evaluator, too.
+  /// num_workers, but at least 1, so that dataset.shard(num_trainers, trainer_index) also works in the evaluator.
   int32_t num_trainers() const { return num_workers > 0 ? num_workers : 1; }
   /// "worker 1", for log lines and errors; "" in local mode.
   std::string name() const;

@@ -11,15 +11,15 @@ struct ObservedUpdate {
   int shard = 0;
   uint64_t server = 0;  ///< The incarnation of the server's process.
   uint64_t epoch = 0;
-  /// The epoch that the trainer named: the one whose weights the gradient was computed on.
+  /// The epoch of the weights that the gradient was computed on, as the trainer named it.
   uint64_t made_in_epoch = 0;
   int trainer = 0;           ///< The trainer's number; the chief is 0.
   uint64_t process = 0;      ///< The incarnation of the trainer's process.
   uint64_t sequence = 0;     ///< The number of the push in that process.
-  uint64_t ordinal = 0;      ///< The number of batches that the trainer's input had handed out, this one included.
+  uint64_t ordinal = 0;      ///< Batches that the trainer has drawn from its input, this one included.
   uint64_t commit = 0;       ///< The number of the update's commit in this epoch.
   uint64_t global_step = 0;  ///< The global step after the update.
-  /// Updates between the weights that the gradient was computed on and those that it is added to.
+  /// The staleness: updates made after the weights that the gradient was computed on, and before this update.
   uint64_t staleness = 0;
 };
 
@@ -29,17 +29,17 @@ class UpdateObserver {
   virtual ~UpdateObserver() = default;
   /// A server begins to serve `epoch`, initialized or restored, at `global_step`.
   virtual void activated(int /*shard*/, uint64_t /*server*/, uint64_t /*epoch*/, uint64_t /*global_step*/) {}
-  /// A server has applied an update, for the first time.
+  /// A server has applied an update. Not called again if the trainer sends the push again.
   virtual void applied(const ObservedUpdate&) {}
   /// After an update: the bytes of a server task's buffers, and the most that the formula in server_memory.h allows.
   virtual void holds(int /*shard*/, uint64_t /*bytes*/, uint64_t /*most*/) {}
   /// A trainer was told by all shards that its update counts. `shard`, `server`, `sequence` and `staleness` are not set.
   virtual void counted(const ObservedUpdate&) {}
-  /// A trainer has made a step, or has become ready. `global_step` is the newest that the trainer knows.
+  /// A trainer has made a step, or has got the model. `global_step` is the newest that the trainer knows.
   virtual void stepped(int /*trainer*/, uint64_t /*global_step*/) {}
   /// A trainer has told shard 0, which is at `global_step`, that the trainer's input has ended.
   virtual void ended(int /*trainer*/, uint64_t /*global_step*/) {}
-  /// A trainer has been away for longer than lost_grace: from now on the others make its share of each step.
+  /// A trainer has been away for longer than lost_grace: from now on the other trainers make its share of each step.
   virtual void replaced(int /*trainer*/) {}
   /// The number of the job's tasks that are connected to this task has changed. A server counts trainers and other
   /// servers, a trainer counts servers.

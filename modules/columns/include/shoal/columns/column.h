@@ -43,7 +43,7 @@ class Column {
 };
 
 struct NumericOptions {
-  Shape shape = {1};  ///< The shape of the feature's numbers in one example; they become one row.
+  Shape shape = {1};  ///< The shape of the feature in one example; its numbers become one row of values.
   std::optional<double> default_value =
       {};  ///< Replaces NaN, a missing number. Unset: NaN ends the step with InvalidArgument.
   std::function<Value(Value)> normalizer = {};  ///< A function that is applied last; see statistics.h. Empty: none.

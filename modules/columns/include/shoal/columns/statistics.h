@@ -54,8 +54,8 @@ struct TextStatistics {
 struct StatisticsOptions {
   std::vector<std::string> missing = {""};  ///< Texts that stand for a missing value.
   int64_t distinct_max = 1'000'000;         ///< A feature with more distinct texts is InvalidArgument.
-  /// Names of features that are not measured, such as ids. All others are, even if the program does not use the result. A
-  /// text feature takes memory for its distinct texts and, with RunConfig::learned(), space in the model directory.
+  /// Names of features that are not measured, such as ids. All others are measured, even if the program ignores the result.
+  /// A text feature takes memory for its distinct texts and, with RunConfig::learned(), space in the model directory.
   std::vector<std::string> unused{};
   /// The environment in which the dataset is read, and whose stop ends the pass (Cancelled): RunConfig::environment().
   /// Null: this machine; a test with a World (a simulated cluster) has the task's files elsewhere.

@@ -18,8 +18,8 @@ std::string text_of(const PrintedJson& value, int indent = -1, bool ascii = fals
 /// Returns `text` as a JSON string, with quotes.
 std::string string_text(std::string_view text);
 
-/// Reads `text`, which must be one JSON value. Any other text gives the error DataLoss "not JSON". JSON has no zero bytes;
-/// the error names the place of one.
+/// Reads `text`, which must be one JSON value. Any other text gives the error DataLoss "not JSON". A zero byte is an
+/// error, too, which names the byte's position.
 Result<Json> parse_value(std::string_view text);
 
 /// Reads `text` and keeps the order of its members. A text that is not JSON gives null. Callers pass only what programs of the

@@ -11,7 +11,7 @@ namespace shoal::json {
 /// Makes a number, or "NaN", "Infinity" or "-Infinity", for which JSON has no numbers.
 PrintedJson number_json(double value);
 
-/// Like the other overload. The number has the fewest digits that distinguish `value` from all other floats.
+/// Makes a number, or the text for one that is not finite, with the fewest digits that tell `value` from all other floats.
 PrintedJson number_json(float value);
 
 /// Makes the value of element `index` in row-major order, for any element type.
