@@ -67,7 +67,7 @@ class Definition {
   virtual ~Definition() = default;
   const std::string& name() const { return name_; }
   virtual std::string kind() const = 0;                  ///< A word such as "numeric", for summaries and errors.
-  virtual std::vector<std::string> sources() const = 0;  ///< Its features by key, or its columns by name.
+  virtual std::vector<std::string> sources() const = 0;  ///< Keys of its features, or names of its columns.
   virtual const Categories* categories() const { return nullptr; }
   virtual const Numbers* numbers() const { return nullptr; }
 

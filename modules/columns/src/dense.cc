@@ -26,7 +26,7 @@ class Indicator final : public Definition, public Numbers {
 
 class Embedding final : public Definition, public Numbers {
  public:
-  /// Whose table it is: the column's own, or shared. Only the first of several sharing columns counts the parameters.
+  /// Whose table it is: the column's own, or shared. Of the columns that share it, the first counts its parameters.
   enum class Table : uint8_t { kOwn, kFirstOfShared, kShared };
   Embedding(std::string name, Column of, std::string scope, Table table, EmbeddingOptions options)
       : Definition(std::move(name)),

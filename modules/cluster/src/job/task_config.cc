@@ -137,7 +137,7 @@ std::vector<TaskConfig> in_process_tasks(const ClusterSize& size, std::string_vi
     SHOAL_CHECK(task.has_value());
     task->in_process = true;
     task->tasks_on_host = size.tasks();
-    if (size.evaluator) task->warnings.clear();  // The warning that no task evaluates would be wrong.
+    if (size.evaluator) task->warnings.clear();  // Drops the warning that no task evaluates: one does.
     tasks.push_back(std::move(*task));
   }
   return tasks;

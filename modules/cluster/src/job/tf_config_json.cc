@@ -169,7 +169,7 @@ class PartsBuilder : public nlohmann::json_sax<Json> {
   bool wanted_ = false;
   bool is_service_ = false;
   CompactText service_;
-  int kept_depth_max_ = 0;  // Containers nested deeper than this are kept empty.
+  int kept_depth_max_ = 0;  // Containers at greater depths are kept empty.
   int depth_ = 0;
   int kept_count_ = 0;
   std::string failure_;

@@ -24,7 +24,7 @@ class ChiefSeat {
     kHeld,     ///< Another process holds the seat, and was heard after this process had asked.
     kUnclear,  ///< The holder has neither left nor been heard, as happens without heartbeats.
   };
-  /// Answers as soon as the state of the seat is known. Cancelled when this object is destroyed.
+  /// Waits until it is known whether process `incarnation` may lead. Cancelled when this object is destroyed.
   Task<Result<Asked>> ask(uint64_t incarnation);
   /// Takes the seat; called right after ask() returned kFree. `peer` is the process's endpoint; `whose` names its run
   /// and program.
@@ -32,8 +32,8 @@ class ChiefSeat {
   void leave();
   /// The incarnation of the holder; 0 if the seat is free.
   uint64_t holder() const { return holder_ ? holder_->incarnation : 0; }
-  /// The error for a process (of the run and program `whose`) that did not get the seat: Unavailable, although trying
-  /// again is of no use if the seat is held.
+  /// The error for a process (of the run and program `whose`) that may not lead this server: always Unavailable,
+  /// although a new attempt does not help while the other chief is alive.
   Error refusal(Asked asked, std::string_view whose) const;
 
  private:

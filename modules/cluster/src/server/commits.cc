@@ -157,7 +157,7 @@ void Commits::release(uint64_t chief) {
 Task<Result<void>> Commits::fence(int trainer, uint64_t incarnation) {
   if (!sequencer_) co_return Result<void>{};  // Only shard 0 acts: its sequencer orders all shards to fence.
   sequencer_->fence(trainer, incarnation);
-  if (trainer == 0) sequencer_->unseal(), sequencer_->unstop();  // The former chief had asked for them.
+  if (trainer == 0) sequencer_->unseal(), sequencer_->unstop();  // The former chief's seal and stop end with it.
   co_return co_await give_orders();
 }
 

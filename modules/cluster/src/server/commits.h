@@ -38,7 +38,7 @@ class Commits {
 
   /// Excludes process `incarnation` of `trainer`, since a newer process has taken its place: its pushes no longer count.
   Task<Result<void>> fence(int trainer, uint64_t incarnation);
-  /// The process of `newest` starts over from its last committed push: its later pushes, up to `newest`, do not count.
+  /// Drops the uncommitted pushes of a process up to `newest`: it starts over from its last committed push.
   Task<Result<void>> abandon(transport::PushId newest);
   /// Called at the end of training: from now on no push counts.
   Task<Result<void>> seal();

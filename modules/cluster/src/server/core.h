@@ -28,8 +28,8 @@ class ServerCore {
   Result<void> check_memory(const ShardSpec& spec, transport::Encoding gradients) const;
   /// Computes memory() for the state's model, and limits trainers' pushes accordingly.
   void plan_memory(transport::Encoding gradients);
-  /// Adds `bytes` bytes to `credit`, the memory of the trainer's limit that a push in `epoch` uses. Waits until the
-  /// limit has room, or the push cannot count any more; meanwhile the server reads nothing from that trainer.
+  /// Adds `bytes` bytes to `credit`, which counts how much of its trainer's memory limit a push in `epoch` uses. Waits
+  /// until the limit has room, or the push cannot count any more; meanwhile the server reads nothing from that trainer.
   /// Cancelled: the server ends, or the trainer has connected again. Unavailable: the trainer has been silent for three
   /// heartbeats. DeadlineExceeded: no order came.
   Task<Result<void>> take_credit(Session& session, PushCredit& credit, uint64_t epoch, uint64_t bytes, bool encoded);

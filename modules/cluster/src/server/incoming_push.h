@@ -36,7 +36,7 @@ class IncomingPush {
     push.credit = std::exchange(credit_, {});
     return push;
   }
-  /// The memory of the trainer's limit that the chunks here use, and the next chunk.
+  /// How much of its trainer's memory limit the push uses: its chunks so far, and the next one.
   PushCredit& credit() { return credit_; }
 
  private:

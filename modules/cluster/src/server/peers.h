@@ -21,7 +21,7 @@ class Peers {
   void in_step(const Session& session, uint64_t epoch);
   bool is_in_step(const Session& session, uint64_t epoch) const;
 
-  /// Sends an order to all shards that are in step.
+  /// Sends an order to all shards that have received all earlier orders of `epoch`.
   void send(const transport::Order& order, uint64_t epoch);
   void send_to(Session& session, const transport::Order& order, uint64_t epoch);
 

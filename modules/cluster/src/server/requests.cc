@@ -58,7 +58,7 @@ Task<Result<void>> Requests::handle(Session& session, Message request) {
   }
 }
 
-/// Takes a part of the chief's restore, or of a trainer's residual. `request` belongs to the caller, which waits.
+/// Takes a part of the chief's restore, or of a trainer's residual. `request` outlives this coroutine.
 Task<Result<void>> Requests::take_part(Session& session, const Message& request) {
   SHOAL_CO_TRY(const transport::SnapshotPart part, transport::read_snapshot_part(request));
   const Result<ArenaIndex> arena = parse_arena_name(part.name);
@@ -274,7 +274,7 @@ Task<Result<Message>> Requests::chief_control(Session& session, transport::Contr
     Result<ArenaRead> asked = read_held(state_, session.held ? &*session.held : nullptr, control.text);
     co_return co_await read(std::move(asked));
   }
-  if (control.verb == "lease") co_return core_.control("ok");  // A chief that lost the lead cannot ask here.
+  if (control.verb == "lease") co_return core_.control("ok");  // A replaced chief has lost its connection.
   if (control.verb == "hold") co_return co_await hold(session, control.text);
   if (control.verb == "seal") {
     SHOAL_CO_TRY_VOID(co_await commits_.seal());

@@ -5,8 +5,8 @@
 /// shard gets an update that another one cannot get, and a trainer that stops in the middle of a push delays nobody.
 /// Orders have an index without gaps, and every shard carries them out in that order. The sequencer keeps an order until
 /// all other shards have said that they received it, so that a broken connection continues where it was. The kept orders
-/// are few: while a shard is silent it reports no pushes, so nothing is committed, and a trainer that gives up a push waits
-/// long before it gives up another.
+/// are few: while a shard is silent it reports no pushes, so nothing is committed, and a trainer that abandons a push
+/// waits long before it abandons another.
 /// It uses no clock, no input or output, and one thread.
 #include <cstdint>
 #include <deque>
@@ -98,7 +98,7 @@ class Sequencer {
   uint64_t global_step_ = 0;  // The global step of the newest commit.
   bool sealed_ = false;
   std::map<transport::PushId, Pending> pending_;
-  std::vector<WholePush> whole_;  // In the order in which they became whole.
+  std::vector<WholePush> whole_;  // In the order in which they reached all shards.
   std::map<int, Decided> decided_;
   std::map<int, std::deque<uint64_t>> fenced_;  // By trainer: the processes that were fenced last.
   std::map<int, uint64_t> left_;                // By trainer: the newest process that left.

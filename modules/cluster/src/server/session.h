@@ -25,7 +25,7 @@ struct Session : std::enable_shared_from_this<Session> {
   int trainer = -1;  // The trainer's number; -1 for a task that is not a trainer of this job.
   int shard = -1;    // The shard's number; -1 for a task that is not another server of this job.
   bool chief = false;
-  bool replaced = false;  // True once a newer process of the task has made the server close this.
+  bool replaced = false;  // True once the server closes the connection for a newer process of this task.
   std::optional<HeldState> held;
   IncomingPush push;
   TaskGroup replies;   // Replies that are being sent while the next request is handled.
@@ -54,7 +54,7 @@ Result<void> check_hello(const Session& session, const TaskIdentity& own);
 /// FailedPrecondition if the trainer has another model than the server. Called at the hello, and again with each pull:
 /// a worker may connect before the chief has brought the model.
 Result<void> check_model(const Session& session, const ServerState& state, const TaskIdentity& own);
-/// True if the peer has named another run than that of the model that this server holds.
+/// True if the peer is no chief, and its run and the run of this server's model are known and differ.
 bool is_of_another_run(const Session& session, const ServerState& state);
 
 }  // namespace shoal::cluster

@@ -19,7 +19,7 @@ class Stragglers {
   static constexpr Duration kTellEvery = std::chrono::minutes(10);
 
   /// Called with the version of the weights, and the trainers that the next version waits for. Returns these trainers
-  /// if nothing has changed for kPatience, and they have to be logged.
+  /// if nothing has changed for kPatience, and the last log line is kTellEvery ago.
   std::vector<int> look(uint64_t version, std::vector<int> awaited, SteadyTime now) {
     if (version != version_ || awaited != awaited_) {
       version_ = version;

@@ -27,7 +27,7 @@ struct HeldPush {
   std::vector<transport::Chunk> chunks;  ///< Views of the messages, one for each part.
   std::vector<PartGradient> parts;
   bool answered = false;      ///< True if the trainer was answered, and may already make another push.
-  PushCredit credit;          ///< The bytes that the push uses of its trainer's limit until it is answered.
+  PushCredit credit;          ///< How much of its trainer's memory limit the push uses until it is answered.
   bool save_follows = false;  ///< True if the chief made the push and takes a checkpoint once it counts.
 
   /// The closing chunk: it also carries what belongs to the push as a whole (scalars, metrics, position).

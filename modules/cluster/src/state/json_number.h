@@ -15,7 +15,7 @@ T whole_number(const json::Json& element) {
   return *whole;
 }
 
-/// Reads the member `name` of an object in the same way.
+/// Reads the member `name` of an object as a T. Raises InvalidArgument unless it is a whole number in T's range.
 template <class T>
 T whole_number(const json::Json& object, const char* name) {
   const Result<T> whole = json::whole_member<T>(object, name);

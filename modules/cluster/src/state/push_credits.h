@@ -10,7 +10,7 @@
 
 namespace shoal::cluster {
 
-/// The bytes of its trainer's limit that one push uses. The destructor frees them for other pushes.
+/// How many bytes of its trainer's memory limit one push uses. The destructor frees them for other pushes.
 class PushCredit {
  public:
   PushCredit() = default;

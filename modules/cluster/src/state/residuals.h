@@ -59,7 +59,7 @@ class Residuals {
   struct Coming {
     Ref<Buffer> arena;
     uint64_t filled = 0;
-    uint64_t after = 0;  // The residual includes this and earlier pushes.
+    uint64_t after = 0;  // The newest push that the residual includes.
   };
   struct Due {
     uint64_t incarnation = 0;

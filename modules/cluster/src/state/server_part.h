@@ -20,7 +20,7 @@ class ServerPart {
   ServerPart(ShardPart part, BufferPool& pool);
   ServerPart(ServerPart&&) = default;  // No copies: a copy would point into the original.
 
-  /// Fills weights and slots with their initial values. Called once, first, on any thread.
+  /// Fills weights and slots with their initial values. Called once, before all other functions, on any thread.
   Result<void> start(const ParallelFor& parallel_for = nullptr);
   /// An arena for restores to fill, until activate().
   std::span<std::byte> mutable_arena(ArenaIndex arena);

@@ -74,7 +74,7 @@ Result<uint64_t> ServerState::admit(int trainer, uint64_t incarnation, uint64_t 
   record.first_connection = record.newest_connection = connection;
   record.last_push = record.last_counted = 0;
   record.keeps_back = record.left = false;
-  record.done = ended_.contains(trainer);  // The input's end outlives the process.
+  record.done = ended_.contains(trainer);  // An input that had ended stays ended.
   residuals_.forget_parts(trainer);
   return before;
 }
@@ -210,7 +210,7 @@ Result<ServerState::Push> ServerState::look_at(int trainer, const transport::Mes
   const auto known = trainers_.find(trainer);
   static const auto& kNone = forever(TrainerRecord{});
   const TrainerRecord& record = known == trainers_.end() ? kNone : known->second;
-  if (head.incarnation != record.incarnation) return Push::kFenced;  // A newer process replaced it.
+  if (head.incarnation != record.incarnation) return Push::kFenced;  // A newer process replaced the sender.
   const transport::PushId id{trainer, head.incarnation, chunks.front().push};
   if (id.number == 0) return invalid_argument("a push without a number");
   if (id.number <= record.last_push) return Push::kDecided;
@@ -241,7 +241,7 @@ Result<void> ServerState::check_agreement(const HeldPush& push) const {
                               " for " + segment.variable.name + ", and trainer " + std::to_string(id.trainer) + " has " +
                               std::to_string(others) + " for the same step; give all trainers the same program and flags");
     }
-    return {};  // One comparison suffices: kept pushes agree.
+    return {};  // One comparison suffices: all other kept pushes agree with `other`.
   }
   return {};
 }

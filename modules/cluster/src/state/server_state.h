@@ -161,7 +161,7 @@ class ServerState {
   /// pushes.
   std::vector<transport::PushId> fence(const transport::PushId& process);
 
-  /// Called while no long work runs: takes a snapshot, with `residuals` including the trainers' residuals.
+  /// Called while no long work runs: takes a snapshot, which includes trainers' residuals if `residuals` is true.
   Result<HeldState> hold(bool residuals = false);
   void release(const HeldState& held) { residuals_.release(held.residuals); }
 

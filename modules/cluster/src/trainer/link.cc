@@ -130,7 +130,7 @@ bool ServerLink::is_last_word(const Message& message) {
 }
 
 /// Closes the connection after a failed request, so that the next attempt starts afresh. First reads messages that had
-/// arrived before the failure: a "finished" among them explains it.
+/// arrived before the failure: a "finished" among them explains the failure.
 Task<Error> ServerLink::lost(Error error) {
   constexpr int kUnreadMax = 64;
   for (int i = 0; i < kUnreadMax && !job_ended_; ++i) {

@@ -33,7 +33,7 @@ class ServerLink {
   bool asks_to_save() const { return connected() && asks_to_save_; }
   /// How the job ended; empty until the server says so.
   const std::optional<JobEnd>& job_end() const { return job_end_; }
-  /// The incarnation of the server's process. If another one answers after a reconnection, the server was restarted,
+  /// The incarnation of the server's process. A different one after a reconnection means that the server was restarted,
   /// and its state is lost.
   uint64_t server_incarnation() const { return server_incarnation_; }
   const transport::Endpoint& server() const { return server_; }

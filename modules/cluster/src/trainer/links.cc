@@ -203,7 +203,7 @@ Task<Result<void>> ServerLinks::tell_failure(JobFailure failure, Deadline deadli
       std::function<bool()> give_up;
       SHOAL_CO_TRY_VOID(co_await links_[0]->connect(deadline, std::move(give_up)));
     }
-    if (links_[0]->job_end()) co_return Result<void>{};  // Nothing to report: the chief saves no more.
+    if (links_[0]->job_end()) co_return Result<void>{};  // The job has ended: a failure changes nothing.
     auto told = co_await control(0, "failed", to_json(failure), deadline);
     if (told) co_return Result<void>{};
     if (told.error().kind() != ErrorKind::kUnavailable) co_return std::move(told).error();

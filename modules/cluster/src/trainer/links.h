@@ -105,7 +105,7 @@ class ServerLinks {
   const RemoteStoreOptions& options_;
   std::vector<std::unique_ptr<ServerLink>> links_;
   uint64_t epoch_ = 0;
-  std::vector<uint64_t> followed_;  // By shard: the server process that has the model trained here.
+  std::vector<uint64_t> followed_;  // By shard: the incarnation of the server process with this trainer's model.
   bool lost_ = false;
   std::optional<size_t> poisoned_;
 };

@@ -60,7 +60,7 @@ Task<Result<void>> load_shard(ModelDelivery to, size_t shard, RestoreSource* res
   for (ArenaIndex arena = 0; arena <= to.plan.shards[shard].slot_count; ++arena) {
     SHOAL_CO_TRY_VOID(co_await restore_arena(to, shard, arena, *restore, deadline));
   }
-  for (const int trainer : restore->info().residuals) {  // Later each trainer, also the chief, gets its own.
+  for (const int trainer : restore->info().residuals) {  // Each trainer later fetches its own residual.
     if (to.gradients != transport::Encoding::kTopK) break;
     if (to.plan.shards[shard].segments.empty()) {
       SHOAL_CO_TRY_VOID(co_await restore_padding(to, shard, residual_arena(trainer), deadline));

@@ -11,9 +11,9 @@ namespace shoal::cluster {
 struct ModelDelivery {
   Environment& env;
   const ShardPlan& plan;
-  ServerLinks& servers;          ///< Connected; for bring_model() set to the new epoch.
+  ServerLinks& servers;          ///< Connected; for bring_model() their epoch() is the new one.
   const TaskIdentity& identity;  ///< The chief's identity, with the model's fingerprint, meaning and run.
-  /// How trainers will send gradients. Only for top-k are a checkpoint's residuals delivered.
+  /// How trainers will send gradients. A checkpoint's residuals are delivered for top-k only.
   transport::Encoding gradients;
   bool allow_non_finite;          ///< True if the model may have NaN or infinities.
 };

@@ -2,8 +2,8 @@
 #pragma once
 /// Sends the chunks of a trainer's push: some while the step is still computed, the others after it.
 ///
-/// On the compute thread, where the program runs, PushSender is told which updates are made, and posts the parts that
-/// are complete to the strand. On the strand each server has a queue, and a coroutine that empties the queue until the
+/// On the compute thread, where the program runs, PushSender learns which gradients are computed, and posts complete
+/// parts to the strand. There each server has a queue of parts, and a coroutine that sends queued parts until the
 /// program has ended.
 #include <deque>
 #include <vector>
@@ -22,7 +22,7 @@ class PushSender final : public backends::UpdateListener {
       : env_(env), servers_(servers), traffic_(traffic), made_(env) {}
 
   /// `parts` are all parts of all servers, numbered as in `bindings`. With `early`, a part is sent while the program
-  /// runs, unless it has more than updates, or closes its push.
+  /// runs if all of it is updates, and it does not close its push.
   void bind(const ShardPlan& parts, const Bindings& bindings, bool early);
   /// True if some part can be sent while the program runs.
   bool sends_during_run() const { return any_; }

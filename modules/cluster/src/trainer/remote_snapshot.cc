@@ -46,7 +46,7 @@ constexpr auto kHoldNoteEvery = std::chrono::seconds(10);
 constexpr auto kHoldAnswer = std::chrono::seconds(10);  // Longer than a server waits to answer "more".
 
 /// Asks a server for a snapshot. The server answers once shard 0 has told it after which commit to take the snapshot;
-/// this takes as long as the connection between the two servers is broken.
+/// shard 0 cannot do so while the connection between the two servers is broken.
 Task<Result<StateText>> hold_on(Environment& env, ServerLinks& servers, size_t shard, HoldRequest request) {
   const SteadyTime began = env.now(), give_up = servers.answer_by();
   const std::string whom = to_string(servers[shard].server());

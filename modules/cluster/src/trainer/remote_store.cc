@@ -26,7 +26,7 @@ using transport::MessageKind;
 
 constexpr auto kStoreNoteEvery = std::chrono::seconds(10);
 constexpr auto kAttachPause = std::chrono::milliseconds(20);
-constexpr auto kVersionPause = std::chrono::milliseconds(1);  // An order reaches all servers about this fast.
+constexpr auto kVersionPause = std::chrono::milliseconds(1);  // About the time that an order takes to reach all servers.
 constexpr uint64_t kPullOverhead = uint64_t(1) << 20;
 
 class RemoteStoreImpl final : public RemoteStore {
@@ -48,7 +48,7 @@ class RemoteStoreImpl final : public RemoteStore {
       uint64_t largest = kSnapshotPartBytes;
       for (const ShardTraffic& part : traffic_[i].parts()) {
         parts_.shards.push_back(part.spec());
-        largest = std::max(largest, 2 * part.spec().arena_bytes);  // Twice: sparse rows also name positions.
+        largest = std::max(largest, 2 * part.spec().arena_bytes);  // Twice: values may come with their positions.
       }
       servers_[i].set_receive_limit(largest + kPullOverhead);
     }
@@ -285,7 +285,7 @@ void RemoteStoreImpl::restart() {
     traffic_[i].restart();
   }
   resting_.restart();
-  // Asynchronous trainers are asked in the replies to their next pushes; these come without the chief's pushes.
+  // Asynchronous trainers push without the chief, so that replies to their next pushes ask for residuals.
   residuals_->set_others_asked(!paced_);
 }
 
@@ -345,7 +345,7 @@ Result<void> RemoteStoreImpl::bind(const std::vector<std::string>& variables, co
     }
   }
   weights_.bind(recodes());
-  // No early sending over shared memory, where a push takes no time, or if parts are encoded after the program.
+  // Sends no parts early if a push takes no time (shared memory), or if parts are encoded after the program.
   sender_.bind(parts_, bindings_, !recodes() && !servers_share_memory());
   return {};
 }
@@ -446,7 +446,7 @@ Task<Result<void>> RemoteStoreImpl::deliver_to(size_t shard, Result<void>& outco
   Result<void> delivered = co_await deliver(shard, std::move(stop));
   const bool finished = !delivered && delivered.error().kind() == ErrorKind::kCancelled && servers_[shard].connected();
   if (!delivered && outcome) outcome = delivered;
-  co_return finished ? Result<void>() : std::move(delivered);  // At the job's end every server says so.
+  co_return finished ? Result<void>() : std::move(delivered);  // No error: the job has ended.
 }
 
 /// Waits for the reply to a push. If the connection breaks, sends the push again over a new one, with the same number.
@@ -455,8 +455,8 @@ Task<Result<void>> RemoteStoreImpl::deliver(size_t shard, StopToken stop) {
   co_return servers_.noted(std::move(delivered));
 }
 
-/// Limits only the time without a connection, if updates are synchronous: an answer may then take as long as some
-/// trainer is busy, say with an evaluation. The servers end the wait for a trainer that is gone or silent.
+/// Waits until a server answers, or a lost connection cannot be made again. With synchronous updates an answer may take
+/// as long as some trainer is busy, say with an evaluation: the servers end the wait for a silent one.
 Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
   Deadline deadline = env_.after(options_.ready_timeout);
   ServerLink& link = servers_[shard];

@@ -12,7 +12,7 @@ class ServerTraffic {
  public:
   /// `first` is the number of parts that the servers before this one have.
   ServerTraffic(BufferPool& pool, const ShardSpec& spec, const Compression& compression, size_t first);
-  ServerTraffic(ServerTraffic&&) = default;  // No copies: they would point into it.
+  ServerTraffic(ServerTraffic&&) = default;  // A copy's traffic_ would point into the original.
 
   /// The number of this server's part i among the parts of all servers; bindings use this number.
   size_t number(size_t i) const { return first_ + i; }

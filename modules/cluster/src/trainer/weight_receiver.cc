@@ -34,7 +34,7 @@ Task<Result<void>> WeightReceiver::accept(size_t shard, Message first) {
 Task<Result<void>> WeightReceiver::accept_first(size_t shard, Message first) {
   if (recodes_ || traffic_[shard].parts().size() == 1) co_return co_await accept(shard, std::move(first));
   const uint64_t request = first.head.reply_to;
-  drop(shard);  // Parts of an earlier, broken-off answer.
+  drop(shard);  // Drops the parts of an earlier answer that broke off.
   SHOAL_CO_TRY_VOID(co_await accept_part(shard, 0, std::move(first)));
   servers_[shard].expect_late(request, traffic_[shard].parts().size() - 1, transfer_patience(traffic_[shard].arena_bytes()),
                               [this, shard](Message message) { return take_late(shard, std::move(message)); });

@@ -36,8 +36,8 @@ class WeightReceiver final : public backends::VariableArrivals {
   Task<Result<void>> accept(size_t shard, transport::Message first);
   /// Takes the weights of an answer, whose first message is `first`; parts that have not arrived may come late.
   Task<Result<void>> accept_first(size_t shard, transport::Message first);
-  /// Pulls the newest weights. Unavailable "not ready" while the chief has not made the model ready; Cancelled: the job
-  /// is over.
+  /// Pulls the newest weights. Unavailable ("not ready") as long as the chief has not made the model ready; Cancelled
+  /// if the job has ended.
   Task<Result<void>> pull(size_t shard, Deadline deadline);
   /// Pulls after the weights were dropped, or after the connection broke before all parts had arrived. Connects again
   /// if needed, until `deadline`.

@@ -128,7 +128,7 @@ struct JobFailure {
   friend bool operator==(const JobFailure&, const JobFailure&) = default;
 };
 std::string to_json(const JobFailure& failure);
-/// Reads a failure. DataLoss unless a restart cannot mend its kind: configuration, NanLoss, damaged data.
+/// Reads a failure of a kind that no restart mends: configuration, NanLoss, damaged data. DataLoss for others.
 Result<JobFailure> parse_job_failure(std::string_view json);
 
 struct Welcome {
@@ -162,7 +162,7 @@ struct Rest {
   uint64_t newest_push = 0;
   /// The trainer's input has ended, at a position that can be stored: checkpoints record the end.
   bool input_ended = false;
-  bool stopped_by_job = false;  ///< The job told the trainer to stop; if the job cancels that, it goes on.
+  bool stopped_by_job = false;  ///< The job told the trainer to stop; it goes on if the job cancels that.
   bool waits = false;           ///< True if the server may wait for news, up to a second, before it answers.
   friend bool operator==(const Rest&, const Rest&) = default;
 };
@@ -223,7 +223,7 @@ struct StateText {
   ShardCounters counters;
   // The fields below are set by shard 0 only.
   std::map<int, std::string> positions;
-  std::set<int> ended = {};  ///< Trainers whose inputs have ended, at these positions.
+  std::set<int> ended = {};  ///< Trainers whose inputs have ended, each at its entry of `positions`.
 };
 std::string to_json(const StateText& state);
 Result<StateText> parse_state(std::string_view json);

@@ -52,8 +52,8 @@ class Rendezvous {
   Rendezvous& operator=(const Rendezvous&) = delete;
 
   /// Waits for the other ranks, once. Afterwards the task's port is free for the task to listen on, and the rendezvous
-  /// goes on in the background. DeadlineExceeded naming the missing ranks; FailedPrecondition for a job, size, rank or
-  /// credential that does not fit; Unavailable if the address of rank 0 is taken; Cancelled on an interrupt.
+  /// goes on in the background. DeadlineExceeded naming the missing ranks; FailedPrecondition if the job, size, rank or
+  /// credential of a rank contradicts rank 0; Unavailable if rank 0's address is taken; Cancelled on an interrupt.
   Task<Result<Gathering>> meet();
   /// Runs the rendezvous until `stop`, then closes it.
   Task<Result<void>> attend(StopToken stop);

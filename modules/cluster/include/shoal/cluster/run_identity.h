@@ -9,7 +9,7 @@ namespace shoal::cluster {
 struct RunIdentity {
   /// The run's id in run.json of the chief's model_dir: 32 hexadecimal digits. Empty: not known.
   std::string id;
-  /// The base seed of the run, for tasks that are given none. Only valid where the id is known.
+  /// The base seed of the run, for tasks without a seed of their own. Only valid if the id is known.
   int64_t seed = 0;
   friend bool operator==(const RunIdentity&, const RunIdentity&) = default;
 };

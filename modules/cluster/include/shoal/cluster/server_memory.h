@@ -33,10 +33,10 @@ inline constexpr uint64_t kPushOverhead = uint64_t(64) << 10;
 /// The most bytes of one trainer's unanswered pushes that a server keeps; beyond that it reads no more from the trainer
 /// until an order decides about one. (Pushes that were answered and are kept for a later commit are at most R together.)
 struct PushLimit {
-  /// 2 P, and twice kPushOverhead (so in both limits). The second P is for a push that is sent again, or that follows
-  /// an abandoned one; it may use the memory of the version that would otherwise be sent to the trainer.
+  /// 2 P, plus twice kPushOverhead. The second P is for a push that is sent again, or that follows an abandoned one:
+  /// the trainer then gets no version of the weights, whose memory is free.
   uint64_t dense = 0;
-  uint64_t encoded = 0;  ///< 3 P and twice kPushOverhead: for compressed pushes and tables by rows.
+  uint64_t encoded = 0;  ///< 3 P, plus twice kPushOverhead: for compressed pushes and tables by rows.
 };
 PushLimit push_limit(const ShardSpec& spec);
 

@@ -17,7 +17,7 @@
 
 namespace shoal::cluster {
 
-/// A variable as a server sees it: how it starts, and how it is updated.
+/// A variable as a server sees it: its initial values, and how it is updated.
 struct VariableSpec {
   std::string name;
   DType dtype = DType::kFloat32;

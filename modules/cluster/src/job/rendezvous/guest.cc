@@ -247,7 +247,7 @@ Task<Result<void>> RendezvousGuest::say(std::string_view verb, std::string text)
   co_return co_await connection_->send(std::move(word), env_.after(kGuestAttemptTimeout));
 }
 
-/// Keeps a connection to rank 0 for as long as the task lives: a restarted rank 0 learns the address list from it.
+/// Keeps a connection to rank 0 as long as the task lives: over it, a restarted rank 0 gets the address list.
 Task<Result<void>> RendezvousGuest::keep_connection() {
   while (!closing_.stop_requested()) {
     while (connection_) {

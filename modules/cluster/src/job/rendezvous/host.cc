@@ -20,7 +20,7 @@ constexpr auto kJoinTimeout = std::chrono::seconds(10);  // The longest wait for
 // The longest wait for a guest to listen on its host name: the name may not resolve yet.
 constexpr auto kListenTimeout = std::chrono::seconds(120);
 constexpr auto kHostNoteEvery = std::chrono::seconds(10);
-// How long the host waits for guests before it asks whether the launch of all tasks that it belongs to is over.
+// How long the host waits for guests before it asks whether the launch that started all tasks is over.
 constexpr auto kHostAsksEndedAfter = std::chrono::seconds(15);
 constexpr auto kHostLook = std::chrono::milliseconds(20);
 // The last bytes of a dead process may arrive for this long; only later bytes prove that it is alive.
@@ -139,7 +139,7 @@ Task<bool> RendezvousHost::start_has_ended() {
 }
 
 /// Waits until all guests have joined, or a guest sends the address list of an earlier rendezvous. Returns true if the
-/// launch of all tasks, to which this task belongs, is over meanwhile.
+/// launch that started this task and the others is over meanwhile.
 Task<Result<bool>> RendezvousHost::wait_for_all(Deadline deadline) {
   SteadyTime next_note = env_.after(kHostNoteEvery), next_question = env_.after(kHostAsksEndedAfter);
   for (;;) {
@@ -239,7 +239,7 @@ void RendezvousHost::assign_addresses() {
 /// Sends the address list to all waiting guests. Disconnects a guest that listens at another address than the list says,
 /// so that it joins again (the list may come from a rank that got it before this host was restarted).
 void RendezvousHost::send_addresses() {
-  const Message list = make_word(env_, incarnation_, "cluster", to_json(*gathering_));  // The guests share its bytes.
+  const Message list = make_word(env_, incarnation_, "cluster", to_json(*gathering_));  // Its copies share the bytes.
   for (int32_t rank = 1; rank < options_.place.size; ++rank) {
     Guest& waiting = guest(rank);
     if (!waiting.connection || !waiting.address) continue;

@@ -14,9 +14,9 @@ class Rendezvous::Part {
   virtual Task<Result<void>> close() = 0;
 };
 
-/// The part of rank 0.
+/// Makes the implementation of a rendezvous for rank 0.
 std::unique_ptr<Rendezvous::Part> make_host(Environment& env, const RendezvousOptions& options, uint64_t incarnation);
-/// The part of any other rank.
+/// Makes the implementation of a rendezvous for any other rank.
 std::unique_ptr<Rendezvous::Part> make_guest(Environment& env, const RendezvousOptions& options, uint64_t incarnation);
 
 /// "rank 3 (worker 1)".

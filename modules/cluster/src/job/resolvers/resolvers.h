@@ -3,8 +3,8 @@
 /// Resolvers: one function per launcher or cluster manager ("engine": Slurm, MPI, ...), which reads the rank of this
 /// process from the engine's variables. Resolvers are pure functions: they read nothing else.
 ///
-/// A resolver returns nothing if its engine has not started this process. Else it returns rank and size, and all that
-/// the engine also gives: an address for the rendezvous, or hosts and a name of the job, from which place.cc derives an
+/// A resolver returns nothing if its engine has not started this process. Else it returns rank and size, and, if the
+/// engine gives them, an address for the rendezvous, or hosts and a name of the job, from which place.cc derives an
 /// address. InvalidArgument names the variable that is missing or garbled.
 #include <optional>
 

@@ -46,7 +46,7 @@ Result<Place> place_of_process(const GetEnv& getenv) {
   return place;
 }
 
-/// The place of a node that runs one process.
+/// Rank and size from the variables of a node that runs one process.
 Result<Place> place_of_node(const GetEnv& getenv) {
   const std::string nodes = variable(getenv, "PET_NNODES").value_or("");
   if (nodes.find(':') != std::string::npos) {
