@@ -105,8 +105,8 @@ Task<Result<void>> Commits::decode(HeldPush& push) {
   co_return decoded;
 }
 
-/// Replies once more to a push that an order has decided, because the first reply was lost. Another epoch may begin
-/// while this function waits for the lock of the state; then the push is answered as fenced.
+/// Replies once more to a push that an order has decided, because the first reply was lost. The model may be loaded
+/// anew while this function waits for the lock of the state; then the reply is "fenced" (the push is too old).
 Task<Result<void>> Commits::answer_again(Session& session, MessageHead head, uint64_t has, uint8_t status) {
   Result<std::vector<Message>> weights = std::vector<Message>();
   bool fenced = false;
@@ -155,7 +155,7 @@ void Commits::release(uint64_t chief) {
 }
 
 Task<Result<void>> Commits::fence(int trainer, uint64_t incarnation) {
-  if (!sequencer_) co_return Result<void>{};  // Only shard 0 acts: its sequencer orders all shards to fence.
+  if (!sequencer_) co_return Result<void>{};  // Only shard 0 acts: its sequencer orders all shards to exclude.
   sequencer_->fence(trainer, incarnation);
   if (trainer == 0) sequencer_->unseal(), sequencer_->unstop();  // The former chief's seal and stop end with it.
   co_return co_await give_orders();
@@ -193,7 +193,7 @@ Task<Result<void>> Commits::rest(PushId newest) {
   co_return co_await give_orders();
 }
 
-/// Logs once that a trainer rests, if the other trainers would have waited for it.
+/// Logs once that a trainer makes no more pushes (rests), if the other trainers would have waited for it.
 void Commits::log_rest(int trainer) {
   if (!sequencer_->paces() || state_.phase() != Phase::kReady || !sequencer_->is_active(trainer)) return;
   env_.log().info("trainer " + std::to_string(trainer) + " makes no more pushes: the others go on without it");
@@ -372,7 +372,7 @@ Task<Result<void>> Commits::drop_before(PushId id) {
 
 Result<void> Commits::hold_state(const Order& order) {
   if (order.pushes.size() != 1) return failed_precondition("an order to hold the state names no chief");
-  if (state_.poison()) {  // Wakes the chief's hold(), which returns the poison's error.
+  if (state_.poison()) {  // Wakes the chief's hold(), which returns this error.
     core_.changed()->notify_all();
     return {};
   }

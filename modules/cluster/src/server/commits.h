@@ -53,9 +53,9 @@ class Commits {
   /// Lets the other trainers go on without those that have been away for the grace period, and logs which trainers a
   /// step waits for. Returns when to call this function again.
   Task<Result<std::optional<SteadyTime>>> look_for_lost();
-  /// Takes a snapshot of this shard for the chief, the process `chief`, at the one commit at which all shards take
-  /// a snapshot. Shard 0 chooses the newest commit; other shards wait some seconds for the commit of `version`. Nothing if
-  /// this commit has not arrived yet. Unavailable: there is no model. FailedPrecondition: another epoch has begun.
+  /// Takes a snapshot of this shard for the chief, the process `chief`, at the one commit at which all shards take a
+  /// snapshot. Shard 0 chooses the newest commit; other shards wait some seconds for the commit of `version`. Nothing if
+  /// this commit has not arrived. Unavailable: there is no model. FailedPrecondition: the model was loaded anew meanwhile.
   Task<Result<std::optional<HeldState>>> hold(uint64_t chief, bool residuals, uint64_t version);
   /// Drops a snapshot for process `chief` that hold() has not returned yet.
   void release(uint64_t chief);
@@ -109,7 +109,7 @@ class Commits {
   Absences absences_;
   Stragglers stragglers_;
   std::optional<SequencerLink> link_;
-  std::deque<transport::Order> orders_;  // Orders of the present epoch that are still to be carried out.
+  std::deque<transport::Order> orders_;  // Orders for the model loaded now, still to be carried out.
   std::map<transport::PushId, Waiting> waiting_;
   std::optional<PendingSnapshot> pending_snapshot_;
 };

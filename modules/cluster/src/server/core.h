@@ -51,9 +51,9 @@ class ServerCore {
   Task<Result<void>> compute(uint64_t bytes, Work work);
   /// From now on every reply asks the chief for a checkpoint, since this server was asked to end.
   void ask_to_save() { asks_to_save_ = true; }
-  /// Notes that a checkpoint has the state of this global step in the present epoch.
+  /// Notes that a checkpoint has the state of this global step, of the model as it was loaded last.
   void note_saved(uint64_t global_step) { saved_ = {state_.epoch(), global_step}; }
-  /// True if a checkpoint has all updates of the present epoch up to this global step.
+  /// True if a checkpoint has all updates up to this global step since the model was loaded last.
   bool is_saved(uint64_t global_step) const { return saved_.epoch == state_.epoch() && saved_.global_step >= global_step; }
   /// The newest weights. The caller has locked the state.
   Task<Result<std::vector<transport::Message>>> newest(transport::Encoding encoding, uint64_t has);

@@ -153,8 +153,8 @@ std::string Server::interrupted_text(bool lonely) const {
   return why + "; no model was here yet, so nothing is lost (status 1 says that the job, too, has not ended)";
 }
 
-/// Runs until the job has ended, no trainer was connected for ready_timeout, this server gives way, or the job goes on
-/// too long after an interrupt.
+/// Runs until the job has ended, no trainer was connected for ready_timeout, this server gives way (was asked to end
+/// early), or the job goes on too long after an interrupt.
 Task<Result<void>> Server::supervise() {
   std::optional<SteadyTime> farewell, leaving, interrupted;  // When to stop waiting in each of the cases below.
   for (;;) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The other servers, as shard 0 sees them: which are connected, and which have all orders of the present epoch so far
-/// (are "in step").
+/// The other servers, as shard 0 sees them: which are connected, and which are "in step": they have all orders since
+/// the model was last loaded (of the present epoch).
 #include <vector>
 
 #include "server/session.h"
@@ -17,18 +17,18 @@ class Peers {
   void join(Session& session);
   void leave(const Session& session);
   bool is_here(size_t shard) const { return peers_[shard].session != nullptr; }
-  /// Notes that the session's shard has all orders of `epoch` so far, and will get the later ones.
+  /// Notes that the session's shard has all orders of model loading `epoch` so far, and will get the later ones.
   void in_step(const Session& session, uint64_t epoch);
   bool is_in_step(const Session& session, uint64_t epoch) const;
 
-  /// Sends an order to all shards that have received all earlier orders of `epoch`.
+  /// Sends an order to all shards that have all earlier orders of model loading `epoch`.
   void send(const transport::Order& order, uint64_t epoch);
   void send_to(Session& session, const transport::Order& order, uint64_t epoch);
 
  private:
   struct Peer {
     Session* session = nullptr;
-    uint64_t epoch = 0;  // The epoch whose orders this peer gets; 0 for none.
+    uint64_t epoch = 0;  // The model loading whose orders this peer gets; 0 for none.
   };
   BufferPool& pool_;
   std::vector<Peer> peers_;  // One entry for each shard.

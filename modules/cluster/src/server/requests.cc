@@ -23,7 +23,7 @@ constexpr int64_t kAnswersMax = 2;
 constexpr auto kResidualPatience = std::chrono::seconds(10);
 // After this time the answer to "residuals" is "more", so that the chief does not consider the server dead.
 constexpr auto kResidualsParked = std::chrono::seconds(20);
-// After this time "rest" is answered even without news, so that an interrupted trainer need not wait longer.
+// After this time a "rest" request is answered even without news, so that an interrupted trainer need not wait.
 constexpr auto kRestParked = std::chrono::seconds(1);
 constexpr auto kChangeParked = std::chrono::milliseconds(250);
 constexpr uint64_t kControlBytesMax = uint64_t(64) << 20;
@@ -182,8 +182,8 @@ bool Requests::is_newest(const Session& session) const {
   return state_.trainers()[session.trainer].incarnation == session.hello.incarnation;
 }
 
-/// Handles "rest". A resting trainer asks again and again, so that the server still learns of the rest if an
-/// earlier request was lost with its connection.
+/// Handles "rest": a trainer makes no more pushes for now. It asks again and again, so that the server still learns of
+/// this if an earlier request was lost with its connection.
 Task<Result<void>> Requests::handle_rest(Session& session, Message request) {
   SHOAL_CO_TRY(const transport::Control control, transport::read_control(request));
   SHOAL_CO_TRY(const Rest rest, parse_rest(control.text));

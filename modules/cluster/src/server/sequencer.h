@@ -59,7 +59,7 @@ class Sequencer {
   void fence(int trainer, uint64_t incarnation);
   /// Orders all shards to take a snapshot after the same commit. The order names `asker`.
   void hold(const transport::PushId& asker);
-  /// Ends all commits, until a new epoch begins, or a new chief takes over (unseal()).
+  /// Ends all commits, until the model is loaded anew, or a new chief takes over (unseal()).
   void seal();
   void unseal() { sealed_ = false; }
 
@@ -100,7 +100,7 @@ class Sequencer {
   std::map<transport::PushId, Pending> pending_;
   std::vector<WholePush> whole_;  // In the order in which they reached all shards.
   std::map<int, Decided> decided_;
-  std::map<int, std::deque<uint64_t>> fenced_;  // By trainer: the processes that were fenced last.
+  std::map<int, std::deque<uint64_t>> fenced_;  // By trainer: the processes excluded last.
   std::map<int, uint64_t> left_;                // By trainer: the newest process that left.
   std::deque<transport::Order> asked_;          // Orders to give next, except commits.
   std::deque<transport::Order> given_;          // Orders that some shard may lack.

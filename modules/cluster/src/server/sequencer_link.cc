@@ -94,7 +94,7 @@ Task<Result<void>> SequencerLink::follow() {
   }
 }
 
-/// False for an order of another epoch, or one that was received before.
+/// False for an order of an earlier model loading (another epoch), or one that was received before.
 Result<bool> SequencerLink::is_next(const Message& message, const Order& order) {
   if (message.head.epoch != state_.epoch() || epoch_ != state_.epoch() || order.index <= received_) return false;
   if (order.index != received_ + 1) {

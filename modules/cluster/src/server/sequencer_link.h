@@ -12,7 +12,7 @@ namespace shoal::cluster {
 
 class SequencerLink {
  public:
-  /// Carries out an order of the present epoch. The next call waits until this one is done.
+  /// Carries out an order for the model that is loaded now. The next call waits until this one is done.
   using Obey = std::function<Task<Result<void>>(transport::Order)>;
 
   /// All references outlive this object.
@@ -24,7 +24,7 @@ class SequencerLink {
   /// Reports a push that the server holds. Sends nothing while disconnected: the next connection begins with a report
   /// of all held pushes.
   void held(const HeldPush& push);
-  /// Reports the newest order received and all held pushes. Called when an epoch begins, and when a connection begins.
+  /// Reports the newest order received and all held pushes. Called when a model was loaded, and when a connection begins.
   void tell_all();
   void close();
 
@@ -40,7 +40,7 @@ class SequencerLink {
   const Obey obey_;
   std::unique_ptr<transport::Connection> connection_;
   bool welcomed_ = false;
-  uint64_t epoch_ = 0;     // The epoch of the orders that received_ counts.
+  uint64_t epoch_ = 0;     // The model loading that received_ belongs to.
   uint64_t received_ = 0;  // The index of the newest order received.
   bool closed_ = false;
   Event closed_event_;

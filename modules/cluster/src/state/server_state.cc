@@ -79,7 +79,7 @@ Result<uint64_t> ServerState::admit(int trainer, uint64_t incarnation, uint64_t 
   return before;
 }
 
-/// Cancels the stop that a former chief requested. Trainers that rest for another reason will say so again.
+/// Cancels the stop that a former chief requested. Trainers that make no pushes for another reason will say so again.
 void ServerState::take_back_stop() {
   stop_ = false;
   for (auto& [index, record] : trainers_) record.done = record.left || ended_.contains(index);
@@ -249,7 +249,7 @@ Result<void> ServerState::check_agreement(const HeldPush& push) const {
 void ServerState::keep(HeldPush push) {
   const transport::PushId id = push.id;
   TrainerRecord& record = trainers_[id.trainer];
-  record.done = record.left;  // A resting trainer is active again; one that has left stays away.
+  record.done = record.left;  // A trainer that pushes again is active, unless it has left.
   ended_.erase(id.trainer);
   kept_.insert_or_assign(id, std::move(push));
 }

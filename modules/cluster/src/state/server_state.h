@@ -118,7 +118,7 @@ class ServerState {
   // The server keeps a whole push (one chunk for each part) until an order decides about it.
 
   enum class Push : uint8_t {
-    kFenced,   ///< The push is of another epoch, or of a process that was replaced: it will not count.
+    kFenced,   ///< The push is for a model loaded earlier, or of a process that was replaced: no effect.
     kDecided,  ///< The push was committed or dropped before, and its reply was lost.
     kKept,     ///< The server keeps the push already; the trainer sent it again over a new connection.
     kNew,
@@ -165,7 +165,7 @@ class ServerState {
   Result<HeldState> hold(bool residuals = false);
   void release(const HeldState& held) { residuals_.release(held.residuals); }
 
-  /// Takes a part of a trainer's own residual (Residuals::take()). FailedPrecondition for another epoch or process.
+  /// Takes a part of a trainer's own residual (Residuals::take()). FailedPrecondition for an earlier model or process.
   Result<void> take_residual(int trainer, const transport::MessageHead& head, const transport::SnapshotPart& part);
   bool asks_residual(int trainer) const;
   std::vector<int> awaited_residuals() const { return residuals_.awaited(trainers_); }

@@ -26,7 +26,7 @@ struct TrainerRecord {
   /// True if the trainer has a residual that this server lacks: its newest push since the model was loaded was top-k.
   bool keeps_back = false;
   int connections = 0;
-  bool done = false;  ///< True if the trainer makes no more pushes: it rests, or has left.
+  bool done = false;  ///< True if the trainer makes no more pushes, for now or for good.
   bool left = false;  ///< True if the trainer's process has said that it leaves.
 
   bool was_replaced(uint64_t process) const { return std::ranges::find(replaced, process) != replaced.end(); }

@@ -59,7 +59,7 @@ Task<Result<void>> ServerLinks::reconnect(size_t shard, Deadline deadline, StopT
   co_return lost;
 }
 
-/// Called right after a welcome: true if the server still has the model that this trainer trains (epoch and process).
+/// Called right after a welcome: true if the server still has the model that this trainer trains, not loaded anew.
 bool ServerLinks::is_followed(size_t shard) const {
   const ServerLink& link = *links_[shard];
   const Welcome& welcome = link.welcome();

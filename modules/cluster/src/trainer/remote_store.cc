@@ -201,8 +201,8 @@ Task<Result<Ready>> RemoteStoreImpl::attach(Deadline deadline) {
   }
 }
 
-/// Attaches to the model that the servers have. Unavailable unless all servers are in the same epoch: while the chief
-/// restores servers one after another, some may still be in the former epoch.
+/// Attaches to the model that the servers have. Unavailable unless all servers have the same loading (epoch): while the
+/// chief restores servers one after another, some may still have the former model.
 Task<Result<Ready>> RemoteStoreImpl::attach_once(Deadline deadline) {
   servers_.set_epoch(0);
   stop_ = false;
@@ -263,7 +263,7 @@ Task<Result<void>> RemoteStoreImpl::pull_one_version(Deadline deadline) {
   co_return Result<void>{};
 }
 
-/// Takes the step, epoch and status bits from the head of a weights message. If the epoch is not known yet, it is set.
+/// Takes step, epoch and status bits from a weights message. The first message after loading the model sets the epoch.
 Result<void> RemoteStoreImpl::take_head(size_t shard, size_t part, const MessageHead& head) {
   if (servers_.epoch() == 0) servers_.set_epoch(head.epoch);
   if (head.epoch != servers_.epoch()) {

@@ -32,14 +32,14 @@ Task<Result<RestNews>> Resting::rest(Rest rest, uint64_t newest_push, Deadline d
   }
 }
 
-/// Tells all servers that this trainer rests, so that servers other than shard 0 do not wait for its residual.
+/// Tells all servers that this trainer makes no more pushes, so that they do not wait for its residual.
 Task<Result<void>> Resting::tell_all(Rest rest, Deadline deadline) {
   rest.waits = false;
   return servers_.tell_all("rest", deadline, to_json(rest));
 }
 
-/// Asks shard 0 whether this trainer may go on resting. Shard 0 suffices: it learns first of every event that ends a
-/// rest.
+/// Asks shard 0 whether this trainer need still make no pushes (rests). Shard 0 suffices: it learns first of every
+/// event that ends a rest.
 Task<Result<RestNews>> Resting::ask(Rest rest, Deadline deadline) {
   Message message = transport::make_control(env_.buffers(), "rest", to_json(rest));
   message.head.sequence = servers_[0].next_sequence();

@@ -75,7 +75,7 @@ inline Duration transfer_patience(uint64_t bytes) { return std::chrono::seconds(
 
 /// MessageHead::status. In a reply: a state, and bits that ask the trainer for something. In a push: bits alone.
 inline constexpr uint8_t kStatusOk = 0;
-inline constexpr uint8_t kStatusFenced = 1;  ///< The request is of an epoch that is over: attach again.
+inline constexpr uint8_t kStatusFenced = 1;  ///< The request is for a model loaded earlier: attach again.
 /// In a reply with Weights: the push was too old for the update strategy, and is not applied.
 inline constexpr uint8_t kStatusStale = 2;
 /// In a reply with an Error: trying again is of no use, whatever the kind of the error.
@@ -86,7 +86,7 @@ inline constexpr uint8_t kStatusStateMask = 0x07;
 /// In any reply: the server was asked to give way (to end early), and ends as soon as a checkpoint has its state. The
 /// chief then saves a checkpoint.
 inline constexpr uint8_t kStatusLeaveBit = 0x10;
-/// In any reply: an update of this epoch has written a value that is not finite; "failure" says which.
+/// In any reply: an update since the model was loaded has written a NaN or an infinity; "failure" says which.
 inline constexpr uint8_t kStatusPoisonBit = 0x08;
 /// In a chief's push: the chief takes a checkpoint once the push counts, and waits for residuals. Replies to the other
 /// pushes of that commit have the bit, too: if all trainers wait for the chief, no later reply could ask them.
@@ -97,10 +97,10 @@ inline constexpr uint8_t kStatusStopBit = 0x80;
 /// The text of the request "release" if the snapshot has become a checkpoint.
 inline constexpr std::string_view kReleaseSaved = "saved";
 
-/// A new number for the epoch of the next restore: higher than `newest`, the highest number that the servers and this
-/// chief know, and never used before, even if they have all forgotten the use of a number. The upper half is a count,
-/// the lower half is the chief's incarnation, as ballot numbers are made of a count and the proposer (Lamport, "The
-/// Part-Time Parliament", 1998, 2.2).
+/// A new number for the model loading (epoch) of the next restore: higher than `newest`, the highest number that the
+/// servers and this chief know, and never used before, even if all have forgotten some number's use. The upper half is
+/// a count, the lower half is the chief's incarnation, as ballot numbers are made of a count and the proposer (Lamport,
+/// "The Part-Time Parliament", 1998, 2.2).
 uint64_t next_epoch(uint64_t newest, uint64_t incarnation);
 
 enum class Phase : uint8_t { kEmpty = 0, kLoading = 1, kReady = 2, kFinished = 3 };
@@ -169,7 +169,7 @@ struct Rest {
 std::string to_json(const Rest& rest);
 Result<Rest> parse_rest(std::string_view json);
 
-/// News of the other trainers: the answer to a trainer that rests.
+/// News of the other trainers: the answer to a trainer that makes no more pushes (Rest).
 struct RestNews {
   bool chief_connected = false;
   std::string at_work;  ///< The trainers that still make pushes: "chief 0, worker 1"; empty if none does.
@@ -180,7 +180,7 @@ Result<RestNews> parse_rest_news(std::string_view json);
 struct TrainerStatus {
   int index = 0;
   bool connected = false;
-  bool done = false;   ///< The trainer makes no more pushes: it rests, or has left.
+  bool done = false;   ///< The trainer makes no more pushes, for now or for good.
   bool ended = false;  ///< The trainer's input has ended; a restored checkpoint may say so before the trainer connects.
   PushCounts pushes = {};
   friend bool operator==(const TrainerStatus&, const TrainerStatus&) = default;
@@ -216,7 +216,7 @@ struct Prepare {
 std::string to_json(const Prepare& prepare);
 Result<Prepare> parse_prepare(std::string_view json);
 
-/// The state of one shard: at the start of an epoch ("ready"), or in a snapshot ("held").
+/// The state of one shard: when training with a loaded model begins ("ready"), or in a snapshot ("held").
 struct StateText {
   uint64_t epoch = 0;
   uint64_t global_step = 0;

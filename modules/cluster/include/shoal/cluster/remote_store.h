@@ -45,7 +45,7 @@ class RemoteStore : public Store {
   /// Tells servers that this trainer makes no more pushes, but stays; in synchronous training the others go on without
   /// it. The store fills in newest_push of `rest`. With `waits` the answer comes after a second, or earlier with news,
   /// and a broken connection is made again until `deadline`; without `waits` only connected servers are told.
-  /// Cancelled: the job has ended, or an interrupt. Unavailable: the trainer's epoch is over, or the job cancels its
+  /// Cancelled: the job has ended, or an interrupt. Unavailable: the model was loaded anew, or the job cancels its
   /// request to stop (call attach() again).
   virtual Task<Result<RestNews>> rest(Rest rest, Deadline deadline) = 0;
   /// Chief: asks all trainers to stop after their current step.

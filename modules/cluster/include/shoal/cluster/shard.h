@@ -20,7 +20,7 @@ struct SegmentRows;
 
 /// Counters of a shard that checkpoints store.
 struct ShardCounters {
-  /// The version of the weights: the number of updates applied in this epoch, since the shard was loaded.
+  /// The version of the weights: the number of updates applied since the shard was loaded.
   uint64_t version = 0;
   uint64_t update_count = 0;  ///< The number of updates applied over the life of the model: Adam's t.
   friend bool operator==(const ShardCounters&, const ShardCounters&) = default;

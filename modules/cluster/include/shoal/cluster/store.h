@@ -63,7 +63,7 @@ struct Step {
 
 struct Outcome {
   uint64_t global_step = 0;  ///< The newest known global step after this update.
-  bool applied = true;       ///< False if the update was too old and does not count, or is kept for a later commit.
+  bool applied = true;       ///< False if the update was too old and does not count, or waits for a later commit.
   bool stop = false;         ///< True if the job asks its trainers to stop.
 };
 

@@ -11,13 +11,13 @@ struct ObservedUpdate {
   int shard = 0;
   uint64_t server = 0;  ///< The incarnation of the server's process.
   uint64_t epoch = 0;
-  /// The epoch of the weights that the gradient was computed on, as the trainer named it.
+  /// The model loading (epoch) whose weights the gradient was computed on, as the trainer named it.
   uint64_t made_in_epoch = 0;
   int trainer = 0;           ///< The trainer's number; the chief is 0.
   uint64_t process = 0;      ///< The incarnation of the trainer's process.
   uint64_t sequence = 0;     ///< The number of the push in that process.
   uint64_t ordinal = 0;      ///< Batches that the trainer has drawn from its input, this one included.
-  uint64_t commit = 0;       ///< The number of the update's commit in this epoch.
+  uint64_t commit = 0;       ///< The number of the update's commit since the model was loaded.
   uint64_t global_step = 0;  ///< The global step after the update.
   /// The staleness: updates made after the weights that the gradient was computed on, and before this update.
   uint64_t staleness = 0;
@@ -27,7 +27,7 @@ struct ObservedUpdate {
 class UpdateObserver {
  public:
   virtual ~UpdateObserver() = default;
-  /// A server begins to serve `epoch`, initialized or restored, at `global_step`.
+  /// A server begins to serve a model, initialized or restored, at `global_step`; `epoch` numbers the model loadings.
   virtual void activated(int /*shard*/, uint64_t /*server*/, uint64_t /*epoch*/, uint64_t /*global_step*/) {}
   /// A server has applied an update. Not called again if the trainer sends the push again.
   virtual void applied(const ObservedUpdate&) {}
