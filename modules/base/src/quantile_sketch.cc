@@ -15,7 +15,7 @@ void QuantileSketch::add(double number) {
 size_t QuantileSketch::capacity_of(size_t level) const {
   constexpr double kShrink = 2.0 / 3;
   constexpr size_t kLeast = 8;
-  // All levels together have three times the room of the highest.
+  // All levels together hold at most three times as many numbers as the highest level.
   const double room = double(capacity_) / 3 * std::pow(kShrink, double(levels_.size() - 1 - level));
   return std::max(kLeast, size_t(room));
 }
