@@ -70,9 +70,9 @@ enum class ResizeMethod {
   kBilinear,  ///< A new pixel is the weighted mean of old ones around it. No old pixel is left out.
   kNearest,   ///< A new pixel is the old one whose centre is nearest to the new one's.
 };
-/// Returns the image with the sides of `size`, both >= 1. The weights of kBilinear fall linearly with the distance from the
-/// new pixel's centre, and are 0 from the width of one pixel on: of a new pixel where the image shrinks, else of an old
-/// one. Rows are resized first, then columns. Pillow's BILINEAR rounds uint8 after the rows, and so differs by at most 1.
+/// Returns the image with the sides of `size`, both >= 1. With kBilinear, the weight of an old pixel falls linearly with
+/// its distance from the new pixel's centre, and is 0 from one pixel's width on: a new pixel's if the image shrinks, an old
+/// one's if it grows. Rows are resized first. Pillow's BILINEAR rounds uint8 after the rows, and so differs by at most 1.
 Tensor resize(const Tensor& image, ImageSize size, ResizeMethod method = ResizeMethod::kBilinear);
 
 struct RandomResizedCropOptions {
@@ -113,7 +113,7 @@ Tensor adjust_contrast(const Tensor& image, float factor);
 Tensor adjust_saturation(const Tensor& image, float factor);
 
 struct ColorJitterOptions {
-  float brightness = 0;  ///< If it is x >= 0, the factor is drawn uniformly from max(0, 1 - x) to 1 + x.
+  float brightness = 0;  ///< With x >= 0 here, the factor is drawn uniformly from max(0, 1 - x) to 1 + x.
   float contrast = 0;    ///< The same.
   float saturation = 0;  ///< The same.
 };

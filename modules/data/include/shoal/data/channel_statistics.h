@@ -31,11 +31,11 @@ struct ChannelStatisticsOptions {
 /// Reads all images of `dataset`, which must end: uint8 or float32 [height, width, channels], or batches of these. Images
 /// may have different heights and widths. The same images in the same order give the same bits on every machine.
 ///
-/// Returns InvalidArgument if the dataset does not end (repeat()) or has no images, if an image has another type or shape, or if two
-/// images differ in their type or their number of channels. Errors of the dataset are returned as they are. Source: Chan, Golub,
-/// LeVeque, "Algorithms for computing the sample variance" (1983).
+/// Returns InvalidArgument if the dataset does not end (repeat()) or has no images, if an image has another type or
+/// shape, or if two images differ in their type or their number of channels. Errors of the dataset are returned as they
+/// are. Source: Chan, Golub, LeVeque, "Algorithms for computing the sample variance" (1983).
 Result<ChannelStatistics> measure_channels(const Dataset& dataset, const ChannelStatisticsOptions& options = {});
-/// As measure_channels(), but raises the errors: for programs.
+/// As measure_channels(), but raises errors as exceptions, which is shorter in a program.
 ///
 ///   const auto channels = config.learned("channels", [&] { return data::channel_statistics(images); });
 ChannelStatistics channel_statistics(const Dataset& dataset, const ChannelStatisticsOptions& options = {});
@@ -44,7 +44,7 @@ ChannelStatistics channel_statistics(const Dataset& dataset, const ChannelStatis
 
 namespace shoal {
 
-/// Lets a run keep statistics of channels (RunConfig::learned()). news() reports another number of channels.
+/// Lets RunConfig::learned() store channel statistics. news() tells whether the number of channels has changed since.
 template <>
 struct Learned<data::ChannelStatistics> {
   static std::string encode(const data::ChannelStatistics& value);

@@ -16,38 +16,38 @@ class Environment;
 namespace shoal::data {
 
 struct CsvColumnsOptions {
-  /// The names of all columns, left to right. Empty: the last header line has the names. If names are given and the last
-  /// header line is a header too, CsvColumn::header keeps the file's own names, and other files are read by these.
+  /// The names of all columns, left to right. Empty: the last header line has the names. If names are given and the
+  /// file has a header too, CsvColumn::header keeps the header's names, by which the columns are found in other files.
   std::vector<std::string> names{};
   /// Names of columns that are float32 even if this file has only whole numbers there and no field is missing: quantities,
   /// which other files may have with fractions or gaps. A field there that is no number is DataLoss, naming its line.
   std::vector<std::string> numbers{};
   /// Names of columns to read as text although all their fields are numbers: ids and codes.
   std::vector<std::string> texts{};
-  /// The environment whose storage is read, whose log takes warnings, and whose stop ends the reading (Cancelled):
-  /// RunConfig::environment(). Null: files of this machine, with warnings on standard error; a test with a World (a
-  /// simulated cluster) has the task's files elsewhere.
+  /// The environment whose storage is read, whose log takes warnings, and whose stop request ends the reading
+  /// (Cancelled): RunConfig::environment(). Null: files of this machine, with warnings on standard error. A test with a
+  /// World (a simulated cluster) must pass the environment, because its tasks have simulated disks.
   std::shared_ptr<Environment> env = nullptr;
 };
 
-/// Finds the columns of a file, for CsvOptions::columns. A column is int64 if every field is a
-/// whole number in digits alone that fits int64; float32 if every field is a number or missing, and
-/// NaN then stands for missing fields; else text. The same code decides what a number is (see
-/// CsvColumn) here and where fields are read, so that a file can be read by the columns that were
-/// found in it.
-/// A warning names a float32 column, save those of `numbers`, where float32 does not hold its whole numbers, so that
-/// A warning names each float32 column, except those of `numbers`, that has a whole number which float32 cannot hold (so
-/// that different numbers may become one), or a number that counts as infinity. The warning quotes the first such number
-/// and its line.
+/// Finds the columns of a file, for CsvOptions::columns. A column becomes int64 if every field is a whole number in
+/// digits alone that fits int64. It becomes float32 if every field is a number or missing; missing fields are then NaN.
+/// Else it becomes text. Readers use the same code to decide what a number is (see CsvColumn), so they can read the
+/// file by the columns that were found in it.
+///
+/// A warning names each float32 column, except those of `numbers`, that has a whole number which float32 cannot hold
+/// (so that different numbers may become one), or a number that counts as infinity. The warning quotes the first such
+/// number and its line.
+///
 ///   shoal::data::CsvOptions table{.labels = {"price"}, .header_lines = 1};
 ///   table.columns = shoal::data::csv_columns("houses.csv", table, {.numbers = {"area", "price"}});
 ///
-/// `options` say how to read it; their columns are not looked at. A column whose name the header has more than once becomes
-/// `options` say how to read the file; their columns are ignored. A column whose name the header has more than once becomes
-/// no feature (CsvColumn::doubled). InvalidArgument without names and header lines; if a name in `numbers` or `texts` is in
-/// both, or no column or several have it; if a column's name is no UTF-8 and not in `unused`; and if given names stand over
-/// other columns in the header. DataLoss for a file that has no records or is damaged, for a field of `numbers` that is no
-/// number, and for a missing label (unless missing_labels is set); NotFound for a missing file.
+/// `options` says how to read the file; its columns are ignored. A column whose name the header has more than once
+/// becomes no feature (CsvColumn::doubled). InvalidArgument if there are neither names nor header lines; if a name in
+/// `numbers` or `texts` is in both, belongs to no column, or belongs to several; if a column's name is no UTF-8 and not
+/// in `unused`; and if the header has one of the given names over another column. DataLoss for a file that has no
+/// records or is damaged, for a field of `numbers` that is no number, and for a missing label (unless missing_labels is
+/// set). NotFound for a missing file.
 Result<std::vector<CsvColumn>> infer_csv_columns(const std::string& path, const CsvOptions& options,
                                                  CsvColumnsOptions found = {});
 /// As infer_csv_columns(), but raises the errors: for programs.
@@ -62,7 +62,7 @@ enum class CsvFieldKind {
 };
 struct CsvFieldLook {
   CsvFieldKind kind = CsvFieldKind::kMissing;
-  double number = 0;  ///< The float64 that is nearest to a number.
+  double number = 0;  ///< The float64 that is nearest to the field's number; 0 if the field is none.
 };
 CsvFieldLook look_at_csv_field(std::string_view field, const std::string& missing_text = {});
 

@@ -16,7 +16,7 @@
 
 namespace shoal::data {
 
-/// Fills its argument with as many bytes as there are, and waits for at least one; returns how many. 0: the end.
+/// Writes the bytes that are available into its argument, waiting for at least one. Returns how many it wrote; 0: the end.
 using ReadBytes = std::function<Result<size_t>(std::span<std::byte>)>;
 
 /// Reads records as Dataset::csv() does. One thread at a time.
@@ -38,17 +38,17 @@ class CsvReader {
   ~CsvReader();
 
   /// Gives the columns the names `names` from left to right, whatever the header lines say. Call it before the first
-  /// record. Returns the fields of the last header line if that is a header of as many columns, else none. InvalidArgument,
-  /// with both lists, if it has one of the names over another column.
+  /// record. If the last header line is a header with as many columns, returns its fields, else none. InvalidArgument,
+  /// with both lists of names, if that header has one of `names` over another column.
   Result<std::vector<std::string>> name_columns(const std::vector<std::string>& names);
-  /// Returns the fields of the next record as text, however many there are; an empty line has one. No fields: the end.
+  /// Returns the fields of the next record as text, whatever their number; an empty line has one field. No fields: the end.
   Result<std::vector<std::string>> fields();
   /// Returns the fields of the next record, which names the columns. DataLoss if that record is blank, since the names then
   /// come after it. When a later record has more or fewer fields, the error of next() also quotes the header.
   Result<std::vector<std::string>> header();
   /// Sets the columns of next(); before this call they are those of the options. InvalidArgument as in Dataset::csv().
   Result<void> expect(std::vector<CsvColumn> columns, std::vector<std::string> unused = {});
-  /// Reads the next record that is not an empty line. False: the end. DataLoss, naming text and line, if it does not fit.
+  /// Reads the next record, passing over empty lines; false at the end. DataLoss, naming text and line, for a bad record.
   Result<bool> next(Element& element);
   /// Makes an error about the record that next() or fields() gave last: "people.csv, line 12 (offset 1450): sentence".
   Error damaged(const std::string& sentence) const;

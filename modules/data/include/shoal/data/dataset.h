@@ -58,8 +58,8 @@ struct ListFilesOptions {
   std::optional<int64_t> seed = {};  ///< The seed of the shuffle. Unset: each trainer has another.
 };
 struct MapOptions {
-  /// Calls at once, 1 to 1024, on threads of Environment::pool(); as many elements are read ahead. 1: no threads. -1:
-  /// begins with 2 calls and doubles their number when an element is waited for, up to the pool's threads, 16 at most.
+  /// How many calls run at once, 1 to 1024, on threads of Environment::pool(); as many elements are read ahead. 1: no
+  /// threads. -1: begins with 2 calls, and doubles them when the consumer waits, up to the pool's threads, at most 16.
   int parallel = 1;
   bool deterministic = true;  ///< False: results come in the order in which they are ready.
   /// The seed of functions that draw random numbers; see ShuffleOptions::seed.
@@ -74,33 +74,33 @@ struct InterleaveOptions {
   bool deterministic = true;  ///< False: a parallel dataset that has no element ready loses its turn.
 };
 struct WindowOptions {
-  int64_t shift = 0;   ///< Elements from the begin of a window to that of the next, >= 1. 0: the window size.
+  int64_t shift = 0;   ///< Elements from one window's begin to the next window's begin, >= 1. 0: the window size.
   int64_t stride = 1;  ///< A window has every `stride`-th element, >= 1.
-  bool drop_remainder = false;  ///< True: smaller windows, at the end, are not handed out.
+  bool drop_remainder = false;  ///< True: windows at the end with fewer elements are dropped.
 };
 struct BatchOptions {
-  bool drop_remainder = false;  ///< True: a smaller last batch is not handed out.
+  bool drop_remainder = false;  ///< True: a smaller last batch is dropped.
 };
 struct PaddedBatchOptions {
-  /// The sizes of an element's axes, by tensor ("features" or "labels" for a single one, else "features/<name>" and
-  /// "labels/<name>"). -1, and every axis of a tensor that is not named here: the largest size in the batch.
+  /// For each tensor, by its name, the sizes of an element's axes. Names are "features/<name>" and "labels/<name>", or
+  /// "features" and "labels" for a single one. -1, and axes of tensors not named here: the largest size in the batch.
   std::map<std::string, std::vector<int64_t>> sizes = {};
   /// The padding of each tensor, by its name: a scalar of the tensor's type. Default: 0, false or "".
   std::map<std::string, Tensor> values = {};
-  /// Sizes that are -1 in `sizes`, and all sizes of tensors that `sizes` does not name, are rounded up to a multiple of this,
-  /// >= 1. A model is then compiled for fewer different sizes.
+  /// Sizes that are -1 in `sizes`, and all sizes of tensors that `sizes` does not name, are rounded up to a multiple of
+  /// this number, >= 1. A model is then compiled for fewer different sizes.
   int64_t multiple_of = 1;
-  bool drop_remainder = false;  ///< True: a smaller last batch is not handed out.
+  bool drop_remainder = false;  ///< True: a smaller last batch is dropped.
 };
 struct BucketOptions {
-  /// Ascending. Bucket 0: lengths below boundaries[0]; bucket i: [boundaries[i - 1], boundaries[i]); the last: the others.
+  /// Ascending. Bucket 0: lengths below boundaries[0]; bucket i: [boundaries[i - 1], boundaries[i]); last one: the rest.
   std::vector<int64_t> boundaries = {};
   /// The number of elements in a batch of each bucket: one number more than there are boundaries; or one for all buckets.
   std::vector<int64_t> batch_sizes = {};
   PaddedBatchOptions padding = {};
 };
 struct SampleOptions {
-  /// One number >= 0 for each dataset, in proportion to which it is drawn. Default: all are equally likely.
+  /// One number >= 0 for each dataset, which is drawn with a probability in proportion. Default: all are equally likely.
   std::vector<double> weights = {};
   std::optional<int64_t> seed = {};   ///< See ShuffleOptions::seed.
   /// True: the result ends when a dataset that has ended is drawn. False: the result continues with the other datasets.
@@ -153,9 +153,9 @@ class Dataset {
   /// does not cross a slash), each name once. iterate() fails with NotFound, which quotes the patterns, if nothing matches.
   static Dataset list_files(std::vector<std::string> patterns, ListFilesOptions options = {});
   static Dataset list_files(std::string pattern, ListFilesOptions options = {});
-  /// The lines of files, one file after another, as string scalars without their line ends (\n or \r\n). gzip, zstd and
-  /// lz4 are recognised by a file's first bytes. Iterating ends with NotFound for a missing file, and with DataLoss, naming file, line and
-  /// offset, for a damaged file or a line beyond the limit. Raises InvalidArgument for no paths or options out of range.
+  /// The lines of files, one file after another, as string scalars without line ends (\n or \r\n). gzip, zstd and lz4 are
+  /// recognised by a file's first bytes. Iterating ends with NotFound for a missing file, and with DataLoss (file, line and
+  /// offset) for a damaged file or a line beyond the limit. Raises InvalidArgument for no paths or options out of range.
   static Dataset text_lines(std::vector<std::string> paths, TextLinesOptions options = {});
   /// The records of CSV files (RFC 4180), one file after another: each column becomes a scalar with the column's name. A
   /// field may stand in double quotes, and then contain separators, line ends and doubled quotes; elsewhere quotes are not
@@ -163,10 +163,10 @@ class Dataset {
   /// with another number of fields, or a field that is no number where one is expected, is DataLoss too. Raises
   /// InvalidArgument for no paths or options that contradict themselves.
   static Dataset csv(std::vector<std::string> paths, CsvOptions options);
-  /// The records of TFRecord files, one file after another, as string scalars of any bytes; checksums are compared. gzip, zstd and lz4 are
-  /// recognised by a file's first bytes. Iterating ends with NotFound for a missing file, and with DataLoss, naming file, record and offset, for a damaged one and for
-  /// a record beyond the limit. A record that is skipped is not compared with its checksum. Raises InvalidArgument for no paths or
-  /// options out of range.
+  /// The records of TFRecord files, one file after another, as string scalars of any bytes. gzip, zstd and lz4 are
+  /// recognised by a file's first bytes. A record is compared with its checksum, unless the record is skipped.
+  /// Iterating ends with NotFound for a missing file, and with DataLoss, naming file, record and offset, for a damaged
+  /// file and for a record beyond the limit. Raises InvalidArgument for no paths or options out of range.
   static Dataset tf_records(std::vector<std::string> paths, TfRecordOptions options = {});
   /// Records of `record_bytes` bytes each, one file after another, as uint8 [record_bytes]. Files are read as by
   /// tf_records; a file that ends within a record is DataLoss.
@@ -195,19 +195,19 @@ class Dataset {
   ///
   /// Source: the WebDataset library, version 1.0.2, functions base_plus_ext() and group_by_keys().
   static Dataset tar_samples(std::vector<std::string> paths, TarOptions options = {});
-  /// The rows (along the first axis) of NPY files, one file after another, as tensors of the shape of a row and of the type that
-  /// read_npy() would give. One row at a time is in memory. gzip, zstd and lz4 are recognised by a file's first bytes.
+  /// The rows (along the first axis) of NPY files, one file after another, as tensors of the shape of a row and of the type
+  /// that read_npy() would give. One row at a time is in memory. gzip, zstd and lz4 are recognised by a file's first bytes.
   ///
-  /// Iterating ends with the errors of read_npy(), which name file and row: on opening, for the header and for a length
-  /// that does not fit it (unless compressed). Also: DataLoss for a row over options.row_bytes_max; InvalidArgument, naming
-  /// both files, if their rows differ in type or shape; FailedPrecondition for an array in Fortran's order, for a scalar
-  /// and for rows without elements. Raises InvalidArgument for no paths or options out of range.
+  /// Iterating ends with the errors of read_npy(), which name file and row. A bad header is found when the file is
+  /// opened, as is a wrong length if the file is not compressed. Also: DataLoss for a row over options.row_bytes_max;
+  /// InvalidArgument, naming both files, if their rows differ in type or shape; FailedPrecondition for an array in
+  /// Fortran's order, a scalar, and rows without elements. Raises InvalidArgument for no paths or options out of range.
   static Dataset npy_rows(std::vector<std::string> paths, NpyRowsOptions options = {});
-  /// The JSON objects of files with one object on each line (JSON Lines, NDJSON), one file after another: each field of the
-  /// options becomes a tensor with the field's name. Files are read as by text_lines. Blank lines are passed over, as are
-  /// members of objects that no field names. JsonField says which values fit. Another value, a line that is no JSON object
-  /// (RFC 8259) or nests more than 100 deep, and an object that has a key twice are DataLoss, naming file, line, offset and
-  /// field. Raises InvalidArgument for no paths or options that contradict themselves.
+  /// The JSON objects of files with one object on each line (JSON Lines, NDJSON), one file after another: each field of
+  /// the options becomes a tensor with the field's name. Files are read as by text_lines. Blank lines, and members of
+  /// objects that no field names, are passed over. JsonField says which values a field takes. DataLoss, naming file,
+  /// line, offset and field, for any other value, a line that is no JSON object (RFC 8259) or nests more than 100 deep,
+  /// and an object that has a key twice. Raises InvalidArgument for no paths or options that contradict themselves.
   static Dataset json_lines(std::vector<std::string> paths, JsonLinesOptions options);
   /// Joins element i of all inputs into one element with all their features and labels. Ends with the shortest. A name that
   /// two inputs have ends iteration with InvalidArgument. Raises InvalidArgument for no inputs.
@@ -232,9 +232,9 @@ class Dataset {
   /// As above, for a function that draws random numbers. It is called for every element, even for skipped ones. For `seed`
   /// see ShuffleOptions::seed.
   Dataset filter(RandomFilterFn fn, std::optional<int64_t> seed = {}) const;
-  /// Must come right after a map or a filter: leaves out the elements for which its function fails, up to `count_max` of
-  /// them in all passes (-1: any number); the next error ends iteration. A warning tells the first error, and another the
-  /// number of errors at the end of each pass. Raises InvalidArgument if the stage before is another one.
+  /// Leaves out the elements for which the function of the map or filter right before it fails: up to `count_max` of
+  /// them in all passes (-1: any number). The next error ends iteration. One warning reports the first error, and one
+  /// at the end of each pass the number of errors. Raises InvalidArgument if the stage before is no map and no filter.
   Dataset ignore_errors(int64_t count_max) const;
   /// Calls `fn` on each element, with a state that begins as `initial` and that `fn` may change. Errors are as map's. Saved
   /// positions contain the state: if it takes more than 4096 bytes, save() fails with FailedPrecondition.
@@ -247,9 +247,9 @@ class Dataset {
   ///   Dataset::list_files("data/*.csv").flat_map([&](const Element& name) {
   ///     return Dataset::csv({name.features.single().strings()[0]}, table); })
   Dataset flat_map(DatasetFn fn) const;
-  /// As above, but several of these datasets are open, and give `block` elements in turn. When one ends, the dataset of the
-  /// next element takes its place, at the next turn of that place. With 2 open of 1, 2, 3, 4, 5, each 6 times, and blocks
-  /// of 4: 1111 2222 11 22 3333 4444 33 44 5555 55. Raises InvalidArgument for numbers out of range.
+  /// As above, but several of these datasets are open at once, and each gives `block` elements at its turn. If a dataset
+  /// ends, the next element's dataset takes its slot, when that slot's turn comes again. With 2 open of 1, 2, 3, 4, 5, each
+  /// 6 times, and blocks of 4: 1111 2222 11 22 3333 4444 33 44 5555 55. Raises InvalidArgument for numbers out of range.
   Dataset interleave(DatasetFn fn, InterleaveOptions options = {}) const;
   /// Windows of `size` elements, which may overlap; each is stacked along a new first dimension. Windows near the end have
   /// fewer elements, unless drop_remainder is set. range(7).window(3, {.shift = 2}): (0 1 2)(2 3 4)(4 5 6)(6). Elements of
@@ -257,7 +257,7 @@ class Dataset {
   Dataset window(int64_t size, WindowOptions options = {}) const;
   /// The first `count` elements; -1: all.
   Dataset take(int64_t count) const;
-  /// All but the first `count` elements; -1: none are left. Seeks where it can: functions are not called for the skipped.
+  /// All but the first `count` elements; -1: no elements. Seeks if possible, without calling functions for what it skips.
   Dataset skip(int64_t count) const;
   /// The elements of this dataset, then those of `next`.
   Dataset concatenate(Dataset next) const;
@@ -266,7 +266,7 @@ class Dataset {
   /// Stacks each `size` consecutive elements along a new first dimension; the last batch is smaller unless dropped.
   /// Elements of different names, types or shapes end iteration with InvalidArgument. Raises InvalidArgument for size < 1.
   Dataset batch(int64_t size, BatchOptions options = {}) const;
-  /// As batch, but for elements of different sizes: each is padded at the ends of its axes. For Estimator::vary().
+  /// As batch, but pads elements of different sizes at the ends of their axes. For models with Estimator::vary().
   ///
   ///   sentences.padded_batch(32, {.sizes = {{"features/words", {-1}}}, .multiple_of = 16})    [32, 16], [32, 48], ...
   ///
@@ -274,9 +274,9 @@ class Dataset {
   /// than a given size, end iteration with InvalidArgument, as do names in the options that no tensor has. Raises
   /// InvalidArgument for numbers out of range, and for values that are no scalars.
   Dataset padded_batch(int64_t size, PaddedBatchOptions options = {}) const;
-  /// Batches of elements of similar lengths: an element waits in the bucket of its length until that has enough for a batch. Rows are padded as
-  /// by padded_batch. At the end of the input each bucket gives the elements that wait, unless padding.drop_remainder. A resume reads from the
-  /// oldest waiting element on. Errors of `length` are as map's. Raises InvalidArgument for boundaries that do not ascend and batch sizes < 1.
+  /// Batches of elements of similar lengths: each waits in its length's bucket until that can fill a batch. Rows are padded
+  /// as by padded_batch. At the end, buckets give smaller batches unless padding.drop_remainder. A resume reads on from the
+  /// oldest waiting element. Errors of `length` are as map's. Raises InvalidArgument for unsorted boundaries, sizes < 1.
   ///
   ///   sentences.bucket_by_length([](const Element& one) { return one.features["words"].elements(); },
   ///                              {.boundaries = {10, 20, 40}, .batch_sizes = {128, 64, 32, 16}})
@@ -294,8 +294,8 @@ class Dataset {
   /// The elements whose position modulo `count` is `index`. Call it before any shuffle. Raises InvalidArgument unless 0 <=
   /// index < count.
   Dataset shard(int64_t count, int64_t index) const;
-  /// Holds each element out with the probability `held_out`, drawn from its position (or key) and the seed, alike in every
-  /// run and trainer: no trainer trains on evaluation data. Call shuffle and repeat on the two results.
+  /// Divides the elements in two: each is held out with the probability `held_out`. The seed and the position (or key)
+  /// decide, so all runs and trainers hold out the same elements. Call shuffle and repeat on the two results.
   ///
   ///   const auto [training, held_out] = Dataset::csv({file}, table).split(0.1, {.key = "id"});
   ///
@@ -306,21 +306,21 @@ class Dataset {
   /// Raises InvalidArgument unless 0 < held_out < 1, and, without a key, if an element may come at different positions in
   /// different passes or runs, since it could then be held out and trained on: after a shuffle (except a seeded one with
   /// reshuffle_each_iteration false), a repeat, or a map that is not deterministic. Iterating ends with InvalidArgument if
-  /// there is no such feature or it is no scalar (as after batch), and with DataLoss if a key is missing.
+  /// the key names no feature or one that is no scalar (as after batch), and with DataLoss if an element's key is missing.
   Split split(double held_out, SplitOptions options = {}) const;
   /// Prepares the next `count` elements in the background; 0: off; -1: the stage begins with 2, and goes up to 16 while the
   /// consumer has to wait.
   Dataset prefetch(int64_t count = -1) const;
-  /// Keeps the elements of the first complete pass in memory, from which later passes read. Put it before shuffle.
+  /// Keeps the elements of the first complete pass in memory; later passes read them there. Put it before shuffle.
   Dataset cache() const;
-  /// Writes the elements of the first complete pass to a file, which later passes and later runs read until somebody deletes it. An
-  /// unfinished file has the name `path` with ".unfinished" behind it. Its writer locks the file `path` with ".lock" behind it, which
-  /// stays on the disk; iterators that come meanwhile take their elements from the input. A file that cannot be written is a warning,
-  /// and the pass goes on without it. Iterating ends with DataLoss, naming file and offset, for a damaged file, and with
-  /// FailedPrecondition if fingerprint() shows that another pipeline wrote it: delete the file after a change of a function or of the
-  /// data. Trainers whose elements differ (shard, or a shuffle before it) need one file each. A run that resumes in its first pass reads
-  /// the elements before once more, to write them; if the file was deleted or replaced by other elements meanwhile, the input begins
-  /// anew, with a warning. Raises InvalidArgument for an empty path, or a dataset that never ends.
+  /// Writes the elements of the first complete pass to a file, which later passes and runs read until it is deleted. An
+  /// unfinished file has the name `path` with ".unfinished" behind it. Its writer locks a file `path` + ".lock", which
+  /// stays; other iterators meanwhile take their elements from the input. If the file cannot be written, the pass goes on
+  /// without it, with a warning. Iterating ends with DataLoss, naming file and offset, for a damaged file, and with
+  /// FailedPrecondition if fingerprint() shows that another pipeline wrote it: delete the file after changing a function
+  /// or the data. Trainers with different elements (shard, or a shuffle before it) need one file each. A run that resumes
+  /// in its first pass reads the earlier elements again to write them; if the file was deleted or replaced meanwhile, the
+  /// input begins anew, with a warning. Raises InvalidArgument for an empty path, or a dataset that never ends.
   Dataset cache(std::string path, CacheOptions options = {}) const;
 
   // Iterating.
@@ -332,7 +332,7 @@ class Dataset {
   /// Files are those of this machine; warnings go to standard error. The loop has its own threads (prefetch, parallel
   /// maps), which end with it, even if it is left early. Raises the errors of iterate() and Iterator::next().
   Elements elements(IterateOptions options = {}) const;
-  /// As elements(), with errors as values, and with positions: returns a new iterator at the beginning.
+  /// As elements(), but returns errors as values, and can save positions. Returns a new iterator at the beginning.
   Result<std::unique_ptr<Iterator>> iterate(IterateOptions options = {}) const;
   /// Returns a new iterator at the beginning, with the files, threads and log of `env`, which must outlive it
   /// (RunConfig::environment()). NotFound, DataLoss, ... from sources that open files now.
@@ -365,7 +365,7 @@ class Dataset {
   std::shared_ptr<const Node> node_;
 };
 
-/// The two results of Dataset::split(): each element is in one of them, and the order stays.
+/// The two results of Dataset::split(): each element is in exactly one of them, and both keep the order.
 struct Split {
   Dataset training;
   Dataset held_out;

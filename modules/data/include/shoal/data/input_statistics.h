@@ -8,15 +8,15 @@
 
 namespace shoal::data {
 
-/// The measurements of one stage of a pipeline since its iterator was made. Times are estimates: some calls of a stage are
-/// measured, and each counts for the calls since the one before.
+/// The measurements of one stage of a pipeline since its iterator was made. Times are estimates: only some calls are
+/// measured, and a measured call also counts for the unmeasured calls right before it.
 struct StageStatistics {
   std::string name;       ///< The method of Dataset that made the stage, such as "map".
   uint64_t elements = 0;  ///< The number of elements that the stage has returned.
   double seconds =
       0;  ///< The stage's own work on all its threads together, without earlier stages and without waiting.
   int threads = 1;  ///< The most threads that share the work.
-  bool is_beside = false;  ///< True: a later stage is a prefetch, so this one works while the consumer does.
+  bool is_beside = false;  ///< True: a later stage is a prefetch, so this stage works while the consumer does.
   bool is_source = false;  ///< True: the stage has no input.
 };
 
@@ -28,7 +28,7 @@ struct InputStatistics {
 /// The stage that a consumer waits for most.
 struct SlowestStage {
   std::string name;  ///< Empty: nothing was measured.
-  double share = 0;  ///< Its share of the time of all stages, 0 to 1; a stage's time is divided by its number of threads.
+  double share = 0;  ///< The stage's share of all stages' time, 0 to 1; a stage's time is divided by its number of threads.
   std::string
       advice;  ///< What to change in the program, as a part of a sentence: "give map more threads: {.parallel = 2}".
 };

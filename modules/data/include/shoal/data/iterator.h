@@ -28,11 +28,11 @@ struct IterateOptions {
   std::optional<int64_t> seed = {};  ///< The seed of the RunConfig.
   int trainer_index = 0;
   int num_trainers = 1;
-  /// The seed of the run. If `seed` is not set, operations without a seed of their own draw by this one, differently on
-  /// each trainer. Default: a fresh seed, which no run can draw again.
+  /// The seed of the run. If `seed` is not set, operations without a seed of their own use this one, and draw other
+  /// numbers on each trainer. Default: a fresh seed, which no run can draw again.
   std::optional<int64_t> run_seed = {};
-  /// When this token stops, the current call and all later ones end with Cancelled. Sources of Shoal ask it for each
-  /// element, and before each piece of a file; a generator may ask for it (Dataset::from_generator). Functions of map() and
+  /// When this token stops, the current call and all later ones end with Cancelled. Shoal's sources check it for each
+  /// element and each piece of a file; a generator may check it, too (Dataset::from_generator). Functions of map() and
   /// filter() run to their ends. save() then gives the position after the last element returned. Any thread may stop it.
   StopToken stop = {};
   bool measure = false;  ///< True: stages are measured, which takes some nanoseconds per element and stage.
@@ -43,8 +43,8 @@ struct IterateOptions {
 class Iterator {
  public:
   virtual ~Iterator() = default;
-  /// Writes the next element into `batch`, and reuses its storage if nobody else holds it. False: the end, now and for all
-  /// later calls. After an error all later calls return that error. Blocks.
+  /// Writes the next element into `batch`, reusing the storage of `batch` if nobody else holds it. False: the end, now
+  /// and for all later calls. After an error all later calls return that error. Blocks.
   virtual Result<bool> next(Batch& batch) = 0;
   /// Tells for errors where row `row` of the last element was read: "jan.csv, line 12". Empty if that is not known: not
   /// every row is from a text file, a map() of batches may move rows, and a row of zip() has several places.
@@ -68,7 +68,7 @@ class Iterator {
   virtual InputStatistics statistics() const { return {}; }
 };
 
-/// The elements of a dataset in a range-based for (Dataset::elements()). One loop, from the iterator's position on.
+/// The elements of a dataset for one range-based for loop (Dataset::elements()), from the iterator's position on.
 class Elements {
  public:
   explicit Elements(std::unique_ptr<Iterator> iterator);

@@ -27,8 +27,8 @@ struct JsonField {
   /// The place of the value in an object: keys with dots between them ("user.address.city") lead into nested objects. "":
   /// `name` is the key, even if it contains dots.
   std::string path = {};
-  /// The value of a missing field, or of null: a tensor of the field's type and shape, or a scalar that all elements
-  /// become. For a field of variable length: a list. Unset: a missing field is DataLoss. Null inside of a list is always
+  /// The value of a missing field, or of null: a tensor of the field's type and shape, or a scalar, which fills that
+  /// shape. For a field of variable length: a list. Unset: a missing field is DataLoss. Null inside of a list is always
   /// DataLoss.
   std::optional<Tensor> missing = {};
 };

@@ -38,7 +38,7 @@ struct NpyRowsOptions {
 ///   uint32, int64, uint64           int64; a number of 2^63 or more is DataLoss
 ///   float16, float32, float64       float32; a float64 is rounded to the nearest, beyond the largest float32 to infinity
 ///   bytes (S)                       string; zeros at the end are taken away, as NumPy does
-///   str (U)                         string, in UTF-8; the same of zeros; what is no Unicode character is DataLoss
+///   str (U)                         string, in UTF-8, without zeros at the end; a number that is no character is DataLoss
 ///
 /// Numbers may be little-endian or big-endian. gzip, zstd and lz4 are recognised by the first bytes of the file, whatever
 /// its name is.
@@ -69,7 +69,7 @@ Result<TensorMap> read_npz(Storage& storage, const std::string& path, const NpyO
 /// files.
 ///
 /// InvalidArgument as for write_npy(); for names that are no UTF-8, have a zero byte, or are longer than 65531 bytes; and
-/// for a name that is another one with ".npy" behind it, since numpy.load would mistake it for that other one.
+/// for a name that equals another name with ".npy" added, since numpy.load would mistake one for the other.
 Result<void> write_npz(Storage& storage, const std::string& path, const TensorMap& tensors);
 
 }  // namespace shoal::data

@@ -19,7 +19,7 @@ namespace shoal::data {
 struct TarOptions {
   /// The most bytes of one file to read, at least 1. A larger file is DataLoss, and the reader stores no more of it.
   int64_t member_bytes_max = int64_t(256) << 20;
-  /// The most bytes of all files to read of one sample together, at least 1. More is DataLoss.
+  /// The most bytes of one sample's files together, counting only files to read; at least 1. More is DataLoss.
   int64_t sample_bytes_max = int64_t(1) << 30;
   /// The extensions of the files to read, in lower case and without the dot before them: {"jpg", "seg.png"}. Other files
   /// are passed over without being read, and so are samples that have no file of these extensions. Empty: all files are

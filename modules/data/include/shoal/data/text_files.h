@@ -40,11 +40,11 @@ struct CsvColumn {
   bool doubled = false;
 };
 
-/// If there are header lines, the last one says where each column stands in that file: columns are found by their names, in
-/// any order. Fields that belong to no column are passed over. A header that lacks a column, has one twice or has other
-/// names ends iteration with InvalidArgument, which tells both lists of names. A line that has none of the names, and
-/// another number of fields than there are columns (or begins like a remark), is no header: then, and without header lines,
-/// the columns are those of the file from left to right.
+/// If there are header lines, the last one says where each column stands in that file: columns are found by their
+/// names, in any order. Fields that belong to no column are passed over. A header that lacks a column, has one twice or
+/// has other names ends iteration with InvalidArgument, which quotes both lists of names. A line with none of the names
+/// is no header if it has more or fewer fields than there are columns, or begins like a comment ("#", "%", "|", "//").
+/// In such files, and without header lines, the columns are those of the file from left to right.
 struct CsvOptions {
   std::vector<CsvColumn> columns{};  ///< All columns of the files, left to right; at least one.
   /// Names of the columns that become labels; a single label has the name "". A label that is missing, or no finite number,

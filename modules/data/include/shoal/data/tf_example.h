@@ -20,16 +20,16 @@ namespace shoal::data {
 /// One tensor that is made from a record.
 struct TfFeature {
   std::string name;  ///< The name of the list in the record, and of the tensor.
-  /// kFloat32 from a list of float32, kInt64 and kInt32 from a list of int64, kString from a list of texts. kUInt8: from one text, whose bytes
-  /// are the values, like the raw pixels of a picture. A record with a list of another kind is DataLoss.
+  /// kFloat32 reads a list of float32, kInt64 and kInt32 a list of int64, kString a list of texts. kUInt8 reads one text,
+  /// whose bytes are the values, like the raw pixels of a picture. A record with a list of another kind is DataLoss.
   DType dtype = DType::kString;
   /// A record must have exactly as many values, in row-major order; else it is DataLoss. Default: one value, a scalar.
   Shape shape = {};
-  /// True: the tensor has rank 1 and all values of the record, or none if it lacks the name. Without `shape`. Not kUInt8.
+  /// True: the tensor has rank 1 and all values of the list, or none if the record lacks it. Not with `shape` or kUInt8.
   bool variable = false;
-  /// For a record that lists only the values that are not zero: the name of its list of int64 with a position for each value, counted from 0 in row-major
-  /// order. The tensor has `shape`; other positions have `missing` (default: 0 or ""). A position that is out of range, or occurs twice, is DataLoss. Not for
-  /// kUInt8. If `shape` is too large for memory, read both lists as variable.
+  /// For a record that lists only nonzero values: the name of its list of int64 with each value's position, counted from 0
+  /// in row-major order. The tensor has `shape`; other positions have `missing` (default: 0 or ""). A position out of
+  /// range or a repeated one is DataLoss. Not for kUInt8. If `shape` is too large for memory, read both lists as variable.
   std::string positions = {};
   /// The values, of type `dtype`, if a record lacks the name: a scalar for all values, or a tensor of `shape`. Unset: such
   /// a record is DataLoss, unless the feature is variable or has positions.
@@ -42,8 +42,8 @@ struct TfExampleOptions {
   std::vector<std::string> labels{};
 };
 
-/// Makes an element from one record. DataLoss, naming the feature, for a record that does not fit, or is no tf.Example.
-/// Raises InvalidArgument for options that contradict themselves.
+/// Makes an element from one record. DataLoss, naming the feature, for a record that does not fit the options, or is no
+/// tf.Example. Raises InvalidArgument for options that contradict themselves.
 Result<Element> parse_tf_example(std::string_view record, const TfExampleOptions& options);
 
 /// As parse_tf_example(), for map() after tf_records(). Raises InvalidArgument for options that contradict themselves.
