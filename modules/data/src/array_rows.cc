@@ -15,17 +15,17 @@
 namespace shoal::data {
 
 struct ArrayRows::State {
-  std::string path;  ///< The array's name in errors.
+  std::string path;  ///< The file, and in an NPZ file the array, as errors name them.
   std::string name = {};
   std::string type = {};
   Shape shape = {};
-  // An array that is read row by row.
+  // These members serve an array that is read row by row.
   /// The archive that `source` reads from; null if the file is no archive.
   std::shared_ptr<const ZipArchive> archive = nullptr;
   std::unique_ptr<ByteSource> source = nullptr;
   NpyHeader header = {};
   std::vector<std::byte> bytes = {};
-  // An array that is read as a whole by the first call.
+  // These members serve an array that the first call reads as a whole.
   std::function<Result<Tensor>()> read_all = {};
   std::optional<Tensor> all = {};
   int64_t row = 0;  ///< The number of the row to read next.
@@ -61,7 +61,7 @@ Result<std::string> idx_type_name(Storage& storage, const std::string& path) {
   SHOAL_TRY(const std::unique_ptr<ByteSource> source, open_bytes(storage, path));
   std::array<std::byte, 4> magic{};
   SHOAL_TRY(const size_t count, source->read(magic));
-  static_cast<void>(count);  // read_idx() reports a file that is shorter.
+  static_cast<void>(count);  // The count does not matter: read_idx() has refused shorter files.
   constexpr std::pair<int, const char*> kTypes[] = {{0x08, "uint8"}, {0x09, "int8"},    {0x0b, "int16"},
                                                     {0x0c, "int32"}, {0x0d, "float32"}, {0x0e, "float64"}};
   for (const auto& [code, name] : kTypes) {
@@ -138,7 +138,7 @@ ArrayRows::~ArrayRows() = default;
 Result<std::vector<ArrayRows>> ArrayRows::open(Storage& storage, const std::string& path, FileFormat format) {
   std::vector<ArrayRows> arrays;
   const auto add = [&](State state) { arrays.push_back(ArrayRows(Hidden<State>(new State(std::move(state))))); };
-  /// `again` is a function that opens the same bytes once more.
+  /// `again` opens the array's bytes from their start. An array in Fortran's order is opened a second time, and read whole.
   const auto add_npy = [&](State state, const std::function<Result<std::unique_ptr<ByteSource>>()>& again) -> Result<void> {
     SHOAL_TRY(state.source, again());
     SHOAL_TRY(state.header, read_npy_header(*state.source));

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // bucket_by_length: elements wait in the bucket of their length until there are enough of them for a batch.
 //
-// Elements in buckets are never saved. A position holds the input's position before the oldest element that waits (the anchor), the number of
-// elements that were taken since, and the number of elements in each bucket. After a resume the input is read again from the anchor,
-// and each bucket keeps the last elements of its lengths.
+// Elements in buckets are never saved. A position holds the input's position before the oldest element that waits (the
+// anchor), the number of elements that were taken since, and the number of elements in each bucket. After a resume the
+// input is read again from the anchor, and each bucket keeps the last elements of its lengths.
 #include <algorithm>
 #include <deque>
 
@@ -91,7 +91,7 @@ class BucketStage final : public Stage {
     for (size_t i = 0; i < buckets_.size(); ++i) {
       if (int64_t(buckets_[i].size()) != waiting[i]) return damaged_position();
     }
-    if (ended) {  // The input has met its end, and may have acted upon it.
+    if (ended) {  // Reads the input to its end again, since stages may act there (cache).
       Item none;
       SHOAL_TRY(const bool more, input_->next(none));
       if (more) return damaged_position();
@@ -188,7 +188,7 @@ class BucketStage final : public Stage {
   std::vector<Slot> spare_;  // Slots whose storage is reused.
   std::vector<Item> rows_;
   bool begun_ = false, ended_ = false, resumed_ = false;
-  uint64_t taken_ = 0;  // Inputs taken in this pass, or since the anchor of a loaded position.
+  uint64_t taken_ = 0;  // How many inputs were taken since the pass began, or since a loaded position's anchor.
   Anchor anchor_, next_anchor_;
   std::optional<Error> unsaved_;
 };

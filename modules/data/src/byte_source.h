@@ -16,7 +16,7 @@ class ByteSource {
   virtual ~ByteSource() = default;
   /// Fills `out` with as many bytes as there are; returns how many. DataLoss, naming file and offset, for a damaged file.
   virtual Result<size_t> read(std::span<std::byte> out) = 0;
-  /// Passes over up to `count` bytes, by seeking if it can. Returns how many it passed over: fewer only at the end of the file.
+  /// Passes over up to `count` bytes, by seeking if possible. Returns how many; fewer than `count` only at the file's end.
   virtual Result<uint64_t> skip(uint64_t count);
   /// The most bytes that may still come, to check sizes that a header claims. UINT64_MAX if unknown.
   virtual uint64_t left_max() const = 0;
@@ -26,12 +26,12 @@ class ByteSource {
   virtual uint64_t passed_over() const { return 0; }
 };
 
-/// Opens a file, and recognises gzip, zstd and lz4 by its first bytes. FailedPrecondition for a compression that the build
-/// does not support. If `stop` can stop, the source asks it before each piece, however large a read() is: Cancelled.
+/// Opens a file, and recognises gzip, zstd and lz4 by its first bytes. FailedPrecondition for a compression that the
+/// build does not support. The source checks `stop` before each piece of a read(): Cancelled once `stop` has stopped.
 Result<std::unique_ptr<ByteSource>> open_bytes(Storage& storage, const std::string& path, const StopToken& stop = {});
 
-/// Returns the bytes of `source`, and asks `stop` before each piece is read, as open_bytes() does. Returns `source` itself
-/// if `stop` can never stop.
+/// Returns a source of the bytes of `source` that checks `stop` before each piece, as open_bytes() does. Returns
+/// `source` itself if `stop` can never stop.
 std::unique_ptr<ByteSource> stoppable(std::unique_ptr<ByteSource> source, const StopToken& stop);
 
 /// Returns the bytes that gzip'd `file` holds, one member after another. As gzip(1) does, the source passes over zeros

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The file of cache(path): the elements of one pass, in blocks that are compressed and checked (docs/formats.md, "Files of cache()").
+/// The file of cache(path): the elements of one pass, in compressed, checked blocks (docs/formats.md, "Files of cache()").
 #include <cstdint>
 #include <memory>
 #include <string>
@@ -76,8 +76,8 @@ class CacheFileReader {
   uint64_t next_ = 0;
   static constexpr size_t kNoBlock = size_t(-1);
   size_t block_ = kNoBlock;  // The block that is in memory.
-  std::string raw_;          // Its elements.
-  uint64_t element_ = 0;  // The number of the element that begins at at_.
+  std::string raw_;          // The bytes of that block's elements.
+  uint64_t element_ = 0;  // The number of the element that begins at raw_[at_].
   size_t at_ = 0;
 };
 

@@ -43,7 +43,7 @@ class UnfinishedCache {
   Result<void> finish() {
     SHOAL_TRY_VOID(writer_.finish());
     SHOAL_TRY(const bool in_place, lock_->is_in_place());
-    if (!in_place) {  // Another iterator may be writing a file of this name by now.
+    if (!in_place) {  // Without the lock file, another iterator may write the file now.
       finished_ = true;
       return unavailable(cache_.lock_path() + " was removed while " + cache_.path + " was being written");
     }
@@ -74,7 +74,7 @@ class FileCacheStage final : public Stage {
   }
   Result<int64_t> skip(int64_t count) override {
     if (state_ == State::kNew) SHOAL_TRY_VOID(begin_pass());
-    if (state_ != State::kReading) return Stage::skip(count);  // Skipped elements are written too.
+    if (state_ != State::kReading) return Stage::skip(count);  // Calls next(), which writes the skipped elements, too.
     const uint64_t skipped = std::min(uint64_t(count), reader_->elements() - reader_->next_number());
     reader_->go_to(reader_->next_number() + skipped);
     return int64_t(skipped);

@@ -24,7 +24,7 @@ class ZipStage final : public Stage {
       SHOAL_TRY(const bool more, inputs_[i]->next(items_[i]));
       ended_ = !more;
     }
-    if (ended_) return false;  // Later calls, too, return false: a longer input may fail behind the end.
+    if (ended_) return false;  // In later calls, too: a longer input, read on, might fail.
     Element& united = item.own();
     united = Element();
     for (size_t i = 0; i < inputs_.size(); ++i) {
@@ -54,7 +54,7 @@ class ZipStage final : public Stage {
       }
     }
     ended_ = least < count;
-    if (failed && least > 0) return std::move(*failed);  // An error does not matter if another input has ended before.
+    if (failed && least > 0) return std::move(*failed);  // If least is 0, another input has ended before the error.
     return least;
   }
   Result<void> restart() override {

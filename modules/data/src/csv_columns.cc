@@ -24,7 +24,7 @@ bool is_missing(const Tensor& tensor, const std::string& missing_text) {
 
 /// Returns all columns as text, under the names in the file's header.
 std::vector<CsvColumn> named_by_header(const std::vector<std::string>& header) {
-  std::unordered_map<std::string_view, size_t> times;  // Only looked up, never iterated.
+  std::unordered_map<std::string_view, size_t> times;  // Used for look-ups only, so its order does not matter.
   for (const std::string& name : header) ++times[name];
   std::vector<CsvColumn> columns;
   for (const std::string& name : header) columns.push_back({.name = name, .doubled = times[name] > 1});
@@ -71,7 +71,7 @@ class ByName {
  private:
   const std::string& path_;
   std::vector<CsvColumn>& columns_;
-  std::unordered_map<std::string_view, size_t> places_;  // Only looked up, never iterated.
+  std::unordered_map<std::string_view, size_t> places_;  // Used for look-ups only, so its order does not matter.
 };
 
 /// Makes the columns in CsvColumnsOptions::numbers float32.

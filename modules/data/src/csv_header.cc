@@ -37,7 +37,7 @@ class Places {
   bool has_twice(std::string_view name) const { return twice_.contains(name); }
 
  private:
-  std::unordered_map<std::string_view, size_t> first_;  // Only looked up, never iterated.
+  std::unordered_map<std::string_view, size_t> first_;  // Used for look-ups only, so its order does not matter.
   NameSet twice_;
 };
 

@@ -23,20 +23,20 @@ constexpr size_t kPassedOver = size_t(-1);
 /// Returns the layout of a file whose fields are the columns, from left to right.
 CsvLayout layout_left_to_right(size_t columns);
 
-/// Returns the layout of a file whose last header line has the fields `header`. Columns are found by their names
-/// (CsvColumn::header), in any order. Fields that belong to no column, or to an unused one, are passed over. A line that
-/// has none of the names is a remark if it looks like one or has another number of fields than there are columns.
-/// InvalidArgument, with both lists of names, if the header lacks a column, has its name twice, or has other names.
+/// Returns the layout of a file whose last header line is `header`. Columns are found by their names (CsvColumn::header),
+/// in any order. Fields that belong to no column, or to an unused one, are passed over. A line with none of the names is
+/// no header if it looks like a comment or its fields are not as many as the columns; fields are then columns, left to
+/// right. InvalidArgument, with both lists of names, if the header lacks a column, has its name twice, or has other names.
 Result<CsvLayout> layout_by_header(const std::vector<std::string>& header, const CsvOptions& options);
 
-/// Compares `names`, which the caller gave for the columns of a file from left to right, with the fields `header` of its last
-/// header line. InvalidArgument, with both lists, if the header has one of these names over another column.
+/// Compares `names`, which the caller gave for the columns of a file from left to right, with `header`, the fields of
+/// its last header line. InvalidArgument, with both lists, if the header has one of these names over another column.
 Result<void> check_given_names(const std::vector<std::string>& names, const std::vector<std::string>& header);
 
 /// Whether a line whose first field is `first` is more likely a remark (a comment in the file) than a header.
 bool looks_like_remark(std::string_view first);
 
-/// Returns the names as "a, b, c", quoted where needed; of very many names only the first.
+/// Returns the names as "a, b, c", quoted where needed. Of more than 40 names, returns the first 40 and how many follow.
 std::string names_listed(const std::vector<std::string>& names);
 
 }  // namespace shoal::data

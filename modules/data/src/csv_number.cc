@@ -18,13 +18,13 @@ std::string without(std::string_view field, std::string_view characters) {
   return text;
 }
 
-/// Whether a decimal number that is beyond the range of its type is too large for it, and not too small.
+/// Tells why a decimal number is beyond the range of its type: true if it is too large, false if it is too close to 0.
 bool is_too_large(std::string_view text) {
   const size_t mark = std::min(text.find_first_of("eE"), text.size());
   const std::string_view mantissa = text.substr(text.starts_with('-'), mark - text.starts_with('-'));
   const size_t first = mantissa.find_first_of("123456789"), point = std::min(mantissa.find('.'), mantissa.size());
   if (first == std::string_view::npos) return false;
-  // The number is 0.d... times 10^order.
+  // The mantissa is 0.d... times 10^order, where the digit d is not 0.
   const int64_t order = first < point ? int64_t(point - first) : -int64_t(first - point - 1);
   constexpr int64_t kExponentMax = int64_t(1) << 40;  // Far beyond any type; sums with it do not overflow.
   const std::string_view exponent = text.substr(std::min(mark + 1, text.size()));

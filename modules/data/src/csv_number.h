@@ -17,7 +17,7 @@
 
 namespace shoal::data {
 
-/// Reads a whole number in the notation of fractions ("70.0", "7e1"), as written by programs that know no other.
+/// Reads a whole number with a point or an exponent ("70.0", "7e1"), as programs without whole numbers write it.
 template <class T>
 std::optional<T> whole_number(std::string_view field) {
   const size_t point = field.find('.');
@@ -59,9 +59,9 @@ std::optional<T> field_number(std::string_view text) {
 
 /// The notation of a number, from which csv_columns() guesses the type.
 enum class Notation {
-  kNone,      ///< It is no number.
+  kNone,      ///< The text is no number.
   kWhole,     ///< A whole number in digits alone, within int64.
-  kFraction,  ///< Any other number, also a whole one beyond int64; float32 takes it.
+  kFraction,  ///< Any other number, even a whole one beyond int64; it is read as float32.
 };
 /// Tells the notation of `text`. field_number() can read kWhole as int64, and both kinds as float32.
 Notation notation_of(std::string_view text);

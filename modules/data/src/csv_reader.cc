@@ -48,7 +48,7 @@ struct CsvReader::State {
   std::optional<CsvParser> parser = std::nullopt;
   bool began = false;
   std::optional<HeaderRecord> header = std::nullopt;
-  std::vector<std::string> passed = {};  // The fields of the last header line that was passed over.
+  std::vector<std::string> passed = {};  // The fields of the last header line, if it was read without a parser.
 
   /// Reads the next record after the header lines; false at the end.
   Result<bool> next(std::string_view& record) {

@@ -160,7 +160,7 @@ CsvParser::CsvParser(CsvOptions options) : options_(std::move(options)), splitte
     if (target.used) (target.label ? label_names_ : feature_names_).push_back(column.name);
     targets_.push_back(target);
   }
-  std::sort(feature_names_.begin(), feature_names_.end());  // TensorMap has names in byte order.
+  std::sort(feature_names_.begin(), feature_names_.end());  // TensorMap keeps names in byte order, too.
   std::sort(label_names_.begin(), label_names_.end());
   for (size_t i = 0; i < targets_.size(); ++i) {
     const auto& names = targets_[i].label ? label_names_ : feature_names_;
@@ -192,7 +192,7 @@ Result<void> CsvParser::split(std::string_view record) {
 Result<void> CsvParser::store_missing(const CsvColumn& column, bool label, Tensor& tensor) {
   const bool text = column.dtype == DType::kString;
   if (column.missing) {
-    SHOAL_CHECK(parse_field(*column.missing, tensor));  // check_csv() has checked that.
+    SHOAL_CHECK(parse_field(*column.missing, tensor));  // check_csv() has checked that the text can be parsed.
   } else if (text) {
     tensor.mutable_strings()[0].clear();
   }
@@ -234,7 +234,7 @@ Result<std::vector<std::string>> fields_of(std::string_view record, const CsvOpt
 Result<void> follow_header(const RecordReader& reader, std::string_view record, CsvParser& parser) {
   if (parser.options().by_position) return {};
   const auto header = fields_of(record, parser.options());
-  if (!header && looks_like_remark(record)) return {};  // A remark may have any quotes: no layout is set.
+  if (!header && looks_like_remark(record)) return {};  // A comment may have any quotes. Sets no layout.
   if (!header) {
     return reader.damaged("the header: " + header.error().message() +
                           "; if the line is no header, by_position takes columns from left to right");

@@ -20,8 +20,8 @@ Result<void> check_csv(const CsvOptions& options);
 Result<void> check_used_names(const CsvOptions& options);
 
 class CsvParser;
-/// Makes `parser` take each column of the following records from the place that the header line `record`, which `reader`
-/// gave last, says. Errors name the line; they are those of layout_by_header(), and DataLoss for misplaced quotes.
+/// Sets the layout of `parser` by the header line `record`, which `reader` gave last: each column has the place of its
+/// name in that line. Errors name the line; they are those of layout_by_header(), and DataLoss for misplaced quotes.
 Result<void> follow_header(const RecordReader& reader, std::string_view record, CsvParser& parser);
 
 /// Returns the fields of a record as text, however many there are. InvalidArgument for misplaced quotes.
@@ -33,8 +33,8 @@ Error no_such_column(const std::string& who, const std::string& name, const std:
 /// Checks the options that say how fields are separated. InvalidArgument if they contradict each other.
 Result<void> check_syntax(const CsvOptions& options);
 
-/// Returns the end of an error about a record with more or fewer fields than the table has columns: "; ..." if the record
-/// looks like a remark or is blank, else nothing.
+/// Returns the end of an error about a record with more or fewer fields than the table has columns: "; ..." if the
+/// record looks like a comment or is blank, else nothing.
 std::string odd_line_hint(std::string_view record);
 
 /// Returns the error sentence about a missing label.
@@ -62,9 +62,9 @@ class CsvParser {
     bool label = false;
     size_t index = 0;  ///< The tensor's index in its map.
   };
-  /// Reads a record, as most are, whose numbers are digits and whose texts have no doubled quotes: the end of a number is
-  /// found while it is read, without a search for its separator first. False: parse the record by split(), the general way;
-  /// some tensors may have been written by then.
+  /// Reads a record of the most frequent kind: numbers in plain digits, texts without doubled quotes. The end of a
+  /// number is found while the number is read, without a search for the separator first. False: the record is of
+  /// another kind, and must be parsed by split(); some tensors may have been written by then.
   bool parse_plain(std::string_view record, Element& element);
   bool take_plain_field(size_t column, const char*& at, const char* end, bool quotes, Element& element);
   bool take_plain_text(const char*& at, const char* end, bool quotes, std::string_view& field) const;

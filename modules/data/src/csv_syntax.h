@@ -23,11 +23,11 @@ CsvSyntax syntax_of(const CsvOptions& options);
 /// Returns `field` without the blanks and tabs at its ends.
 std::string_view without_blanks_around(std::string_view field);
 
-/// Returns text of a file in the form for errors: its first 40 bytes, in which line ends and other control characters are
+/// Returns text of a file as errors quote it: its first 40 bytes, in which line ends and other control characters are
 /// written as escapes.
 std::string shown_text(std::string_view text);
 
-/// Where in the syntax of a record its next byte stands.
+/// The state of the syntax before the next byte of a record.
 enum class CsvState : uint8_t {
   kFieldBegin,  ///< No byte of the field was seen yet, except blanks that do not count.
   kUnquoted,    ///< Within a field without quotes.
@@ -74,7 +74,7 @@ class CsvSplitter {
 
   const CsvSyntax syntax_;
   std::vector<std::string_view> fields_;
-  std::string unquoted_;                      // Fields with doubled quotes, undone. Never reallocated within a record.
+  std::string unquoted_;                      // Fields with doubled quotes made single. Not reallocated within a record.
   bool has_quotes_ = false, has_cr_ = false;  // True if the record has any quote, and any CR.
   size_t error_at_ = 0;
 };

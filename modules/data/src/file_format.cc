@@ -72,7 +72,7 @@ bool begins_as_tf_record(std::string_view begin) {
 bool has_tf_example(std::string_view begin) {
   const uint64_t bytes = little_endian(begin.substr(0, 8));
   const std::string_view record = begin.substr(12, bytes);
-  if (record.size() < bytes) return record.starts_with('\n');  // The tag of field 1, which has a length.
+  if (record.size() < bytes) return record.starts_with('\n');  // '\n' is the protobuf tag of field 1 of tf.Example.
   TfRecord example;
   return example.read(record).has_value() && !example.values().empty();
 }
@@ -97,7 +97,7 @@ bool first_member_is_array(std::string_view begin) {
   return begin.substr(kNameAt, little_endian(begin.substr(kNameLengthAt, 2))).ends_with(".npy");
 }
 
-/// Returns the whole records at the beginning, at most as many as are compared; empty lines do not count.
+/// Returns the first whole records, at most kRecordsCompared of them; empty lines do not count.
 std::vector<std::string_view> first_records(const Beginning& begin, const CsvSyntax& syntax) {
   std::vector<std::string_view> records;
   const std::string_view text = begin.bytes;
@@ -142,7 +142,7 @@ bool is_header(std::string_view record, const CsvSyntax& syntax) {
   });
 }
 
-/// Finds the separator by which the beginning is a table with the most columns; none if it is no table.
+/// Finds the separator that divides the beginning into the most columns; none if no separator makes it a table.
 std::optional<CsvLook> table_in(const Beginning& begin) {
   std::optional<CsvLook> look;
   size_t most = 1;

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// flat_map and interleave: each element of the input becomes a dataset, and several of these give their elements in turn.
-//
-// A position holds the input's position before the oldest element whose dataset is open, the number of elements that were taken since, and
-// for each open dataset the number of its element and its own position. After a resume the datasets are made again from their elements.
+// flat_map and interleave: each element of the input becomes a dataset, and several of these give their elements in
+// turn. A position holds the input's position before the oldest element whose dataset is open, the number of elements
+// that were taken since, and for each open dataset the number of its element and its own position. After a resume the
+// datasets are made again from their elements.
 #include <algorithm>
 
 #include "background_stage.h"
@@ -98,7 +98,7 @@ class InterleaveStage final : public Stage {
     SHOAL_TRY(const int64_t since, in.count());
     turn_ = size_t(turn);
     next_number_ = first;
-    std::vector<std::pair<int64_t, size_t>> open;  // Element (counted from `first`) and slot of each open dataset.
+    std::vector<std::pair<int64_t, size_t>> open;  // Each open dataset's element (counted from `first`) and slot.
     for (size_t i = 0; i < slots_.size(); ++i) {
       SHOAL_TRY(const int64_t one_more, in.count(since));
       if (one_more > 0) open.emplace_back(one_more - 1, i);
@@ -131,7 +131,7 @@ class InterleaveStage final : public Stage {
     uint64_t fingerprint;
     std::unique_ptr<StageContext> context;
     std::unique_ptr<Stage> stage;
-    BackgroundStage* background = nullptr;  ///< The stage above, if it works in the background.
+    BackgroundStage* background = nullptr;  ///< Is `stage` if that works in the background, else null.
   };
 
   int64_t taken() const { return next_number_ - (ahead_ ? 1 : 0); }
@@ -165,7 +165,7 @@ class InterleaveStage final : public Stage {
     }
   }
 
-  /// Opens the dataset of the next element; nothing at the end. In the background, the dataset after it begins already.
+  /// Opens the dataset of the next element; nothing at the end. If options_.parallel, also starts the dataset after it.
   Result<std::optional<Open>> open_next() {
     std::optional<Open> open = std::exchange(ahead_, std::nullopt);
     if (!open) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What stages hand on: an element of its own, or a reference to one, which is copied only if needed. So a shuffle of rows
-/// moves 96 bytes per example, and batch copies each row once, from the source into the batch.
+/// A stage passes Items to the next: each is an element, or a reference to one elsewhere, which is copied only if needed.
+/// So a shuffle of rows moves 96 bytes per example, and batch copies each row once, from the source into the batch.
 #include <cstdint>
 #include <memory>
 #include <span>
@@ -103,16 +103,16 @@ class Item {
   Column column(size_t index) const;
   /// The tensors to one of whose rows the item refers; null: it refers to none.
   const Rows* rows() const { return rows_; }
-  /// The element that the item owns or refers to as a whole; rows() is null.
+  /// The element that the item owns or refers to as a whole. Call it only if rows() is null.
   const Element& whole() const { return element(); }
   /// The element that belongs to the item alone, if it has one; else null.
   Element* owned() { return rows_ || shared_ ? nullptr : &held_.element; }
   /// True if both are rows of the same tensors, and so have the same names, types and shapes.
   bool alike(const Item& other) const { return rows_ && rows_ == other.rows_; }
 
-  /// Makes the item the only owner of its element: copies what it refers to into its own storage.
+  /// Makes the item the only owner of its element: an element that it only refers to is copied into its own storage.
   Element& materialise(BufferPool& pool);
-  /// As materialise(), but for reading only: copies rows, and nothing else.
+  /// As materialise(), but for reading only: copies a row of tensors, and no element that other items share.
   const Element& readable(BufferPool& pool);
   /// Moves the element out, with its records, so that several items can refer to it.
   std::shared_ptr<const Held> share(BufferPool& pool);
@@ -139,7 +139,7 @@ inline bool same_name(const std::string& a, const std::string& b) {
   return true;
 }
 
-/// Gives `map` tensors with these columns' names; ready_tensor() then prepares each of them.
+/// Gives `map` tensors with the names of `count` columns of `like`, from `first` on. ready_tensor() then prepares each.
 void ready_names(TensorMap& map, const Item& like, size_t first, size_t count);
 /// As above, for tensors called `names`, in byte order. A map that has these names already stays as it is.
 void ready_names(TensorMap& map, const std::vector<std::string>& names);

@@ -122,7 +122,7 @@ class PipelineIterator final : public Iterator {
     return *failure_;
   }
 
-  /// A generator may end because of a stop, so that end is not believed: after a restore() the generator runs again.
+  /// A stop may make a generator end early, so that end is not final: after a restore() the generator runs again.
   Result<bool> settle(Result<bool> more) {
     if (was_stopped(more) || (more && !*more && stop_requested())) return stop();
     if (!more) return fail(std::move(more).error());

@@ -103,7 +103,7 @@ Result<void> JsonGatherer::end_list() {
 }
 
 Result<void> JsonGatherer::count_one() {
-  elements_ += wants_element();  // After a list, only another list, or nothing, may follow.
+  elements_ += wants_element();  // False at the end of a list, which is no element.
   if (counts_.empty()) {
     is_done_ = true;
     return {};

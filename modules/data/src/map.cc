@@ -40,7 +40,7 @@ class MapStage final : public Stage {
   StageContext& context_;
   std::unique_ptr<Stage> input_;
   const MapFn& fn_;
-  ElementNumber next_;  // Only for errors, so positions do not contain it.
+  ElementNumber next_;  // For errors only, so saved positions do not have this number.
   bool failed_ = false;
 };
 

@@ -16,7 +16,7 @@ class MeasuredStage final : public Stage {
 
   Result<bool> next(Item& item) override {
     Result<bool> more = next_.measured(*this, [&] { return stage_->next(item); });
-    if (more && *more) {  // Only one thread at a time writes the count.
+    if (more && *more) {  // Needs no atomic addition: one thread at a time writes.
       meter_.elements.store(meter_.elements.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     }
     return more;
@@ -30,9 +30,9 @@ class MeasuredStage final : public Stage {
   Result<void> load(StateReader& in) override { return stage_->load(in); }
 
  private:
-  /// One of so many calls is measured: a prime, so that measured calls do not always meet the border of a batch or buffer.
+  /// One call in this many is measured. A prime, so that measured calls do not always meet the border of a batch or buffer.
   static constexpr uint64_t kInterval = 17;
-  /// Reading the clock takes no time compared with a call of this length, so then every call is measured.
+  /// If a call takes longer than this, reading the clock costs little in comparison, and every call is measured.
   static constexpr int64_t kDearNanoseconds = 10'000;
 
   /// Measurements of the calls of one function.

@@ -11,7 +11,7 @@ using namespace std::string_view_literals;
 constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
 
 struct Kind {
-  std::string_view magic;  ///< The bytes with which such a file begins.
+  std::string_view magic;  ///< The bytes with which files of this kind begin.
   const char* sentence;
 };
 
@@ -72,7 +72,7 @@ constexpr Kind kKinds[] = {
 
 constexpr size_t kTarMagicAt = 257;  // POSIX.1-1988 ("ustar"): the header of an archive's first file.
 constexpr std::string_view kTarMagic = "ustar";
-constexpr std::string_view kBzip2Block = "1AY&SY";  // It follows "BZh" and a digit.
+constexpr std::string_view kBzip2Block = "1AY&SY";  // These bytes follow "BZh" and a digit.
 
 constexpr size_t kZerosLookedAt = 256;
 

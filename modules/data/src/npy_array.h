@@ -13,13 +13,13 @@
 namespace shoal::data {
 
 /// Reads the array in `source` from its start to its end, as documented at read_npy(). Errors do not name the file.
-/// `bytes_max` is what other arrays have left of NpyOptions::bytes_max.
+/// `bytes_max` is the part of NpyOptions::bytes_max that arrays read before have left.
 Result<Tensor> read_npy_array(ByteSource& source, uint64_t bytes_max);
 
 /// The bytes of an NPY file that holds a tensor, made piece by piece.
 class NpyImage {
  public:
-  /// Errors are those of write_npy(). `tensor` must outlive the image.
+  /// Errors are those of write_npy(). `tensor` must outlive the NpyImage.
   static Result<NpyImage> of(const Tensor& tensor);
   uint64_t bytes() const { return header_.size() + uint64_t(tensor_->elements()) * type_.width; }
   using Sink = std::function<Result<void>(std::span<const std::byte> bytes)>;

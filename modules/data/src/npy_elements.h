@@ -21,7 +21,7 @@ struct NpyPlace {
 /// cannot hold; the error does not name the file.
 Result<void> decode_npy(const NpyType& type, std::span<const std::byte> bytes, NpyPlace place, Tensor& out, size_t at);
 
-/// Whether such elements have the same bytes in a tensor, so that a file can be read right into its storage.
+/// Whether elements of this type have the same bytes in a tensor, so that a file can be read right into its memory.
 bool has_bytes_of_tensor(const NpyType& type);
 
 /// Returns the type with which a file stores `tensor`: little-endian, and for strings as wide as the longest one. Errors

@@ -165,7 +165,7 @@ std::optional<std::string> refusal_of(char kind) {
   }
 }
 
-/// Returns the type of a tensor for such elements; nothing if no file can have such elements.
+/// Returns the tensor type for elements of this kind and width; nothing if no file can have such elements.
 std::optional<DType> dtype_for(NpyType::Kind kind, size_t width) {
   const bool is_power = width == 1 || width == 2 || width == 4 || width == 8;
   switch (kind) {

@@ -104,7 +104,7 @@ RandomKey Padding::fold_parameters(RandomKey key) const {
 
 void copy_into_corner(const Column& column, Tensor& target, int64_t row) {
   const int rank = column.shape.rank();
-  const int64_t run = rank == 0 ? 1 : column.shape[rank - 1];  // How many values are contiguous in both.
+  const int64_t run = rank == 0 ? 1 : column.shape[rank - 1];  // This many values are contiguous in both tensors.
   const int64_t runs = run == 0 ? 0 : column.shape.elements() / run;
   std::vector<int64_t> index(size_t(std::max(rank - 1, 0)), 0);
   for (int64_t i = 0; i < runs; ++i) {

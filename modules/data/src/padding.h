@@ -13,8 +13,8 @@ namespace shoal::data {
 class Padding {
  public:
   explicit Padding(PaddedBatchOptions options) : options_(std::move(options)) {}
-  /// InvalidArgument if the options name a tensor that is not there, give it another number of axes, or a padding value of
-  /// another type.
+  /// InvalidArgument if the options name a tensor that `element` lacks, give a tensor another number of axes than it
+  /// has, or give it a padding value of another type.
   Result<void> check_names(const Item& element) const;
   /// Returns the smallest shape into which column `index` of each item fits. InvalidArgument if a column is larger than the
   /// size given in the options.
@@ -27,7 +27,7 @@ class Padding {
   PaddedBatchOptions options_;
 };
 
-/// Copies `column` to the beginning of all axes of row `row` of `target`.
+/// Copies `column` into row `row` of `target`, at the beginning of each axis.
 void copy_into_corner(const Column& column, Tensor& target, int64_t row);
 
 }  // namespace shoal::data

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // map() with threads: up to `parallel` calls run at once. The consumer takes inputs; background jobs (or the consumer, if
-// no job was quicker) call the function. The position is that of the elements handed out, not of those read ahead.
+// no job was quicker) call the function. A saved position follows the elements that were returned, not those read ahead.
 #include <algorithm>
 #include <chrono>
 #include <deque>
@@ -39,7 +39,7 @@ class ParallelMapStage final : public Stage {
     bool has_waited = false;
     while (true) {
       drop_gone();
-      if (slots_.empty()) {  // No input waits: none was taken, or all were handed out before the save.
+      if (slots_.empty()) {  // Nothing was read, or only inputs that were returned before the save.
         if (ended_) return false;
         read_ahead(lock);
         continue;
@@ -123,7 +123,7 @@ class ParallelMapStage final : public Stage {
     read_ahead(lock);
   }
 
-  /// Takes inputs until as many are queued or at work as may be at once.
+  /// Takes inputs until calls_ of them wait for a call, are in a call, or wait to be returned.
   void read_ahead(Workers::Lock& lock) {
     while (!ended_ && int(slots_.size()) < calls_) {
       std::unique_ptr<Slot> slot = spare_.empty() ? std::make_unique<Slot>() : std::move(spare_.back());
@@ -192,7 +192,7 @@ class ParallelMapStage final : public Stage {
     return called;
   }
 
-  /// Returns the slot to hand out next, or the slot to wait for.
+  /// Returns the slot whose result next() returns, or for which next() has to wait.
   Slot& wanted() {
     if (!options_.deterministic) {
       for (const std::unique_ptr<Slot>& slot : slots_) {
@@ -213,7 +213,7 @@ class ParallelMapStage final : public Stage {
     slot.state = State::kGone;
     drop_gone();
     if (error) return *error;
-    read_ahead(lock);  // So the jobs work while the consumer does.
+    read_ahead(lock);  // Gives the jobs work for while the consumer uses the item.
     return true;
   }
 
@@ -225,7 +225,7 @@ class ParallelMapStage final : public Stage {
     }
   }
 
-  /// Saves the inputs behind the position that were handed out already (if order does not matter), as distances from it.
+  /// Saves which inputs behind the position were returned already (if order does not matter), as distances from it.
   void save_gone(StateWriter& out) const {
     const Workers::Lock lock = workers_.lock();
     std::vector<int64_t> ahead;
@@ -251,7 +251,7 @@ class ParallelMapStage final : public Stage {
     return {};
   }
 
-  /// Stops the background and forgets elements that were read ahead; workers_.resume() starts it again.
+  /// Stops the background jobs and forgets elements that were read ahead; workers_.resume() starts the jobs again.
   void clear() {
     Workers::Lock lock = workers_.lock();
     workers_.pause(lock);
@@ -277,8 +277,8 @@ class ParallelMapStage final : public Stage {
   std::string position_;  ///< The input's position before slots_.front().
   ElementNumber first_;  ///< The number of the first input since begin().
   int64_t read_ = 0;      ///< How many inputs were taken since begin().
-  int64_t dropped_ = 0;  ///< How many inputs since begin() were handed out and have left slots_.
-  /// Only without order: the inputs since begin() that were handed out before the saved position, ascending.
+  int64_t dropped_ = 0;  ///< How many inputs since begin() were returned and have left slots_.
+  /// If order does not matter: the inputs since begin() that were returned before the saved position, ascending.
   std::vector<int64_t> gone_;
   std::optional<Error> unsaved_;
   std::vector<std::unique_ptr<Slot>> spare_;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// prefetch: a background job prepares the next elements. The position is that of the elements handed out: each prepared
-// element is stored together with the position after it.
+// prefetch: a background job prepares the next elements. A saved position follows the last element returned, not those
+// prepared: each prepared element is stored together with the position after it.
 #include <algorithm>
 #include <deque>
 
@@ -123,7 +123,7 @@ class PrefetchStage final : public BackgroundStage {
     return true;
   }
 
-  /// Stops the background and forgets prepared elements; workers_.resume() starts it again.
+  /// Stops the background job and forgets prepared elements; workers_.resume() starts the job again.
   void clear() {
     Workers::Lock lock = workers_.lock();
     workers_.pause(lock);
@@ -136,7 +136,7 @@ class PrefetchStage final : public BackgroundStage {
   StageContext& context_;
   std::unique_ptr<Stage> input_;  ///< The input. Only the thread that set `preparing_` uses it.
   const bool automatic_;
-  std::string position_;  ///< The input's position after the element handed out last.
+  std::string position_;  ///< The input's position after the element returned last.
 
   // The workers' mutex guards the members below.
   bool begun_ = false;

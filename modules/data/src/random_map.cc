@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// map and filter whose functions draw random numbers. The key of an element follows from the seed, the pass and the element's number in
-// it, so the numbers are the same on any number of threads and after a resume.
+// map and filter whose functions draw random numbers. The key of an element follows from the seed, the pass and the
+// element's number in it, so the numbers are the same on any number of threads and after a resume.
 #include "nodes.h"
 #include "one_input_stage.h"
 

@@ -53,8 +53,8 @@ Result<bool> RecordReader::refill() {
   return count > 0;
 }
 
-/// Passes over a byte order mark, which belongs to the file, not to its first record. Waits for no more bytes than needed
-/// to see that there is none: a program may write one short record to a pipe and wait for the answer.
+/// Passes over a byte order mark, which belongs to the file, not to its first record. Waits for no more bytes than it
+/// needs to rule out a mark: a program may write one short record to a pipe and wait for the answer.
 Result<void> RecordReader::pass_over_mark() {
   for (;;) {
     const std::string_view seen(buffer_.data() + begin_, end_ - begin_);
@@ -67,7 +67,7 @@ Result<void> RecordReader::pass_over_mark() {
   }
 }
 
-/// Even an error of the first record may mean that the file is no text. Then the error says so, since that helps more.
+/// At the file's start, also checks that the file is text: that error helps more than the one of the first record.
 Result<bool> RecordReader::next(std::string_view& record) {
   if (place_.offset > 0) return find(record);
   SHOAL_TRY_VOID(pass_over_mark());

@@ -51,14 +51,14 @@ class RecordReader {
   std::optional<std::string> remark() const;
   /// The place of the last record as text: "file.csv, line 12 (offset 1450)".
   std::string place_text() const { return text_of(last_); }
-  /// Makes such an error about byte `at` of the last record, which may be in a later line; call it before the next next().
+  /// As damaged(), about byte `at` of the last record, which may be in a later line. Call it before the next next().
   Error damaged_at(const std::string& sentence, std::string_view record, size_t at) const;
 
  private:
   /// The state of find() while it looks for the end of a record.
   struct Walk {
     size_t size = 0;     ///< How many bytes were looked at so far.
-    uint64_t lines = 0;  ///< Line ends in them.
+    uint64_t lines = 0;  ///< How many line ends are among these bytes.
     CsvState state = CsvState::kFieldBegin;
     Place open = {};  ///< The place where the last quoted field began.
   };
@@ -77,7 +77,7 @@ class RecordReader {
   std::string path_;
   RecordOptions options_;
   std::vector<char> buffer_;
-  size_t begin_ = 0, end_ = 0;  // The part of buffer_ that was read and not handed out.
+  size_t begin_ = 0, end_ = 0;  // The part of buffer_ that was read and not yet returned.
   Place place_, last_;
 };
 

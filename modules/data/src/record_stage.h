@@ -97,7 +97,7 @@ class RecordFile {
   std::unique_ptr<ByteSource> source_;
   std::string path_;
   std::vector<std::byte> buffer_;
-  size_t buffer_begin_ = 0, buffer_end_ = 0;  // The part of the buffer that was read and not handed out.
+  size_t buffer_begin_ = 0, buffer_end_ = 0;  // The part of the buffer that was read and not yet returned.
   uint64_t offset_ = 0, begin_ = 0;
   uint64_t number_ = 0;  // Counted from 1.
 };
@@ -115,9 +115,9 @@ concept ReadsAhead = requires(const Format& format) {
 
 /// The stage of a source of files. A position names a file, a place in it, and how many records come before that place.
 ///
-/// A Format is a copyable value with the members below. The stage calls `begin` once after it has opened a file, and then `next` or `skip` for
-/// each record. `next` and `skip` call RecordFile::begin_record() first, and return false at the end of the file. To resume, the stage calls
-/// `resume` in place of `begin`: it moves the file from its start to `offset`, where a record begins.
+/// A Format is a copyable value with the members below. After it has opened a file, the stage calls `begin`, and then
+/// `next` or `skip` for each record. Both call RecordFile::begin_record() first, and return false at the file's end. To
+/// resume, the stage calls `resume` in place of `begin`: it moves the file to `offset`, where a record begins.
 ///
 ///   Result<void> begin(RecordFile& file);
 ///   Result<void> resume(RecordFile& file, uint64_t offset);
@@ -208,7 +208,7 @@ class RecordStage final : public Stage {
   std::optional<RecordFile> file_;  // None: the file at at_ is not open yet.
 };
 
-/// The description of such a source. `kind` is a literal.
+/// Describes a source of records, and makes its RecordStage. `kind` is the method of Dataset, a literal.
 template <class Format>
 class RecordNode final : public Node {
  public:

@@ -59,7 +59,7 @@ class SampleStage final : public Stage {
   }
 
  private:
-  /// Draws an input. The result depends only on the key, the pass, the number of the draw, and the set of inputs that have ended.
+  /// Draws an input. The result depends only on the key, the pass, the draw's number, and which inputs have ended.
   std::optional<size_t> drawn() const {
     double sum = 0;
     for (size_t i = 0; i < inputs_.size(); ++i) sum += ended_[i] ? 0 : options_.weights[i];

@@ -37,11 +37,11 @@ class FilterStage final : public OneInputStage {
  private:
   StageContext& context_;
   const FilterFn& fn_;
-  ElementNumber next_;  // Only for errors, so positions do not contain it.
+  ElementNumber next_;  // For errors only, so saved positions do not have this number.
   bool failed_ = false;
 };
 
-/// Hands out the first elements. index_ counts them.
+/// Passes on the first elements. index_ counts them.
 class TakeStage final : public OneInputStage {
  public:
   TakeStage(std::unique_ptr<Stage> input, int64_t count) : OneInputStage(std::move(input)), count_(count) {}
@@ -87,7 +87,7 @@ class TakeWhileStage final : public OneInputStage {
  private:
   StageContext& context_;
   const FilterFn& fn_;
-  ElementNumber next_;  // Only for errors, so positions do not contain it.
+  ElementNumber next_;  // For errors only, so saved positions do not have this number.
 };
 
 /// index_ becomes 1 once the first elements are passed over.

@@ -55,7 +55,7 @@ struct Progress {
   bool ended = false;   ///< True once the input's end was seen.
 };
 
-/// Whether the counters fit each other. A draw leaves a hole that the next call fills, so reading stays one draw behind.
+/// Whether the counters are consistent. A draw leaves a hole that the next call fills, so reading stays one draw behind.
 bool is_possible(const Progress& at, uint64_t capacity) {
   if (at.draws == 0) return at.inputs == 0;
   if (!at.ended) return at.inputs >= capacity && at.inputs - capacity == at.draws - 1;
@@ -213,7 +213,7 @@ class ShuffleStage final : public Stage {
     return true;
   }
 
-  /// The buffer has no element from before the next anchor, so that anchor takes over. The next one is saved here.
+  /// Call it when no element in the buffer is older than next_anchor_, which then becomes the anchor. Saves a new next one.
   void move_anchor() {
     if (next_anchor_.input > anchor_.input) std::swap(anchor_, next_anchor_);
     remember(next_anchor_);
@@ -244,7 +244,7 @@ class ShuffleStage final : public Stage {
     return at_.ended ? see_end() : Result<void>();
   }
 
-  /// Reads on to the input's end, since the input may act upon it (cache does).
+  /// Reads on to the input's end, where the input may act: cache(), for example, becomes complete.
   Result<void> see_end() {
     Item none;
     SHOAL_TRY(const bool more, input_->next(none));

@@ -87,7 +87,7 @@ class SplitByKeyStage final : public OneInputStage {
   }
 
   Result<Column> find_key(const Item& item) {
-    if (at_ < item.features()) {  // Usually all elements have the same features.
+    if (at_ < item.features()) {  // Most often, the key is where it was in the last element.
       if (const Column key = item.column(at_); *key.name == rule_.key) return key;
     }
     std::string names;

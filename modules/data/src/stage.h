@@ -32,11 +32,11 @@ class Stage {
   /// Passes over up to `count` elements and returns how many there were. The default calls next(). Long skips must check
   /// for a stop often, so that a stop is noticed soon.
   virtual Result<int64_t> skip(int64_t count);
-  /// After an error of next(): returns true if only that one element failed. Then next() may be called for the element behind it.
+  /// After an error of next(): returns true if only that one element failed. Then next() may be called again.
   virtual bool fails_for_one_element() const { return false; }
   /// Begins the next pass, wherever in a pass the stage is.
   virtual Result<void> restart() = 0;
-  /// Writes the position after the last element handed out: at most a few hundred bytes per stage.
+  /// Writes the position after the element returned last: at most a few hundred bytes per stage.
   virtual Result<void> save(StateWriter& out) const = 0;
   /// Reads what save() wrote, into a new or used stage of an equal node. Bytes come from a file: every number is checked.
   virtual Result<void> load(StateReader& in) = 0;
@@ -49,8 +49,8 @@ class StageContext {
       : env(environment), options(std::move(iterate_options)) {
     if (options.measure) meters.emplace();
   }
-  /// The context for the stages of a dataset that is made from an element of another dataset. Its random operations that have no seed of
-  /// their own use `key`, the key of that element. `parent` outlives it.
+  /// The context for the stages of a dataset that is made from an element of another dataset. The dataset's random
+  /// operations that have no seed of their own use `key`, the key of that element. `parent` outlives the context.
   StageContext(StageContext& parent, RandomKey key);
 
   /// Returns the key of the next random operation, in construction order: by the operation's own seed, else by the run's.

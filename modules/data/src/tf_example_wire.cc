@@ -28,7 +28,7 @@ auto caught(const Read& read) -> Result<decltype(read())> {
   }
 }
 
-/// Calls one(message) for each unpacked value, and packed(message) for each run of packed values of the form `form`.
+/// Calls one(message) for each unpacked value of the form `form`, and packed(message) for each run of packed values.
 template <class One, class Packed>
 void for_each_value(std::string_view bytes, Form form, const One& one, const Packed& packed) {
   pbf_reader message = reader_of(bytes);
@@ -62,7 +62,7 @@ int64_t count_values(const TfValues& values) {
       [&](pbf_reader& message) {
         if (values.list == TfList::kFloat) {
           count += int64_t(message.get_packed_float().size());
-        } else {  // A number ends with its only byte whose highest bit is 0.
+        } else {  // Each number has exactly one byte whose highest bit is 0.
           const std::string_view run = view_of(message);
           count += std::count_if(run.begin(), run.end(), [](char byte) { return (byte & 0x80) == 0; });
         }
@@ -86,7 +86,7 @@ class Sink {
   std::span<T> left_;
 };
 
-/// Reads one entry of the map into `values`. If `values` has a list of that kind already, the new values are appended.
+/// Reads one entry of the map into `values`. If `values` has a list of the same kind already, the new values are appended.
 void read_entry(pbf_reader entry, TfValues& values, std::deque<std::string>& merged) {
   while (entry.next()) {
     if (entry.tag() == 1 && entry.wire_type() == kLengthDelimited) {
@@ -102,7 +102,7 @@ void read_entry(pbf_reader entry, TfValues& values, std::deque<std::string>& mer
         const std::string_view bytes = view_of(feature);
         if (values.list == list) {
           if (merged.empty() || values.bytes.data() != merged.back().data()) merged.emplace_back(values.bytes);
-          values.bytes = merged.back().append(bytes);  // In place: many pieces need no more memory than their bytes.
+          values.bytes = merged.back().append(bytes);  // In place, so that many pieces take only the memory of their bytes.
         } else {
           values.list = list;
           values.bytes = bytes;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// unbatch: hands out the rows of each element, one by one.
+// unbatch: returns the rows of each element, one by one.
 #include <algorithm>
 
 #include "nodes.h"
@@ -34,7 +34,7 @@ class UnbatchStage final : public Stage {
     rows_.reset();
     return input_->restart();
   }
-  /// Saves the input's position before the current element, and how many rows of that element were handed out.
+  /// Saves the input's position before the current element, and how many rows of that element were returned.
   Result<void> save(StateWriter& out) const override {
     out.number(rows_ ? uint64_t(row_) : 0);
     if (!rows_) return input_->save(out);
@@ -83,7 +83,7 @@ class UnbatchStage final : public Stage {
   std::unique_ptr<Stage> input_;
   Item item_;                 ///< The current element: rows_ has its tensors, item_ keeps the records of its rows.
   std::optional<Rows> rows_;  ///< The tensors of the current element.
-  int64_t row_ = 0;           ///< The next row of rows_.
+  int64_t row_ = 0;           ///< The number of the next row of rows_.
   std::string before_;        ///< The input's position before the current element.
   std::optional<Error> unsaved_;
 };

@@ -9,13 +9,13 @@
 
 namespace shoal::data {
 
-/// Adds to an `error` of a user's function which function failed (`what`: "the function of map"), unless the error tells it
-/// already, and `where` the element was read. A std::logic_error, as std::stof() and at() throw, becomes InvalidArgument:
-/// the same element would throw it again. A shoal::Exception gets the new message itself; any other exception of the user
-/// stays as it is.
+/// Adds to `error`, an error of a user's function, the name of that function (`what`: "the function of map"), unless
+/// the error begins with it already, and the place `where` the element was read. A std::logic_error, as std::stof() and
+/// at() throw, becomes InvalidArgument: the same element would throw it again. A shoal::Exception gets the new message
+/// itself; any other exception of the user stays as it is.
 Error in_user_function(Error error, std::string_view what, const std::string& where);
 
-/// The number of an element in a stage's input, counted from 0, or after a `resumed` start from there.
+/// The number of an element in a stage's input. Counted from 0, or if `resumed`, from the position at which a resume began.
 struct ElementNumber {
   int64_t number = 0;
   bool resumed = false;

@@ -25,7 +25,7 @@ class WindowStage final : public Stage {
     if (rows_.size() < rows) rows_.resize(rows);
     for (size_t row = 0; row < rows; ++row) std::swap(rows_[row], items_[row * size_t(options_.stride)]);
     if (options_.drop_remainder && int64_t(rows) < size_) {
-      count_ = 0;  // The position is now the input's end.
+      count_ = 0;  // A position saved from now on is the input's end.
       return false;
     }
     SHOAL_TRY_VOID(stack("window", std::span(rows_).first(rows), nullptr, context_.env.buffers(), item));
@@ -101,7 +101,7 @@ class WindowStage final : public Stage {
   const int64_t size_;
   const WindowOptions options_;
   const int64_t span_;               // How many inputs lie from a window's first element to its last.
-  std::vector<Item> items_;          // The first count_ are inputs, from the next window's first on.
+  std::vector<Item> items_;          // The first count_ items are inputs, from the next window's first one on.
   std::vector<std::string> before_;  // The input's position before each item.
   int64_t count_ = 0;
   int64_t gap_ = 0;  // How many elements to pass over before the next window begins.

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The numbers in zip archives, for the reader and the writer. All are
-/// little-endian.
+/// The numbers in zip archives, for the reader and the writer. All of them
+/// are little-endian.
 ///
 ///   local header   signature, version needed, flags, method, time, date, CRC-32, packed bytes, bytes, lengths of the name
 ///                  and of the extra fields; name; extra fields; then the bytes of the member
 ///   directory      for each member: signature, version made by, version needed, flags, method, time, date, CRC-32, packed
-///                  bytes, bytes, lengths of name, extra fields and comment, disk, attributes (2 and 4 bytes), offset of the
-///                  local header; name; extra fields; comment
-///   zip64 end      signature, bytes of the rest, versions, disks, members (twice), bytes of the directory, its offset; 8 bytes
-///                  for each of the last four and for the second
+///                  bytes, bytes, lengths of name, extra fields and comment, disk, attributes (2 and 4 bytes), offset of
+///                  the local header; name; extra fields; comment
+///   zip64 end      signature, bytes of the rest, versions, disks, members (twice), bytes of the directory, its offset;
+///                  8 bytes for each of the last four and for the second
 ///   locator        signature, disk, offset of the zip64 end, number of disks
 ///   end            signature, disks, members (twice), bytes of the directory, its offset, length of the comment; comment
 #include <cstddef>
@@ -27,7 +27,7 @@ inline constexpr uint16_t kZipStored = 0, kZipDeflated = 8;
 inline constexpr uint16_t kZipEncryptedFlag = 1 << 0, kZipPatchFlag = 1 << 5, kZipUtf8Flag = 1 << 11,
                           kZipMaskedFlag = 1 << 13;
 inline constexpr uint16_t kZip64ExtraId = 1;
-/// In the place of a number, it means that the number stands in the zip64 part.
+/// In the place of a number, this value means that the zip64 part has the number.
 inline constexpr uint16_t kZip64Mark16 = 0xffff;
 inline constexpr uint32_t kZip64Mark32 = 0xffffffff;
 

@@ -22,8 +22,8 @@ Error checksum_differs(uint32_t found, uint32_t expected) {
                    std::to_string(expected) + ": its bytes are damaged");
 }
 
-/// Counts the bytes of a member, and compares their checksum at the end. Unpacked unpacks them: fill(out) fills all of
-/// `out`, and finish() is called behind the last byte.
+/// Counts the bytes of a member, and compares their checksum at the end. `Unpacked` is the class that unpacks the
+/// bytes: its fill(out) fills all of `out`, and its finish() is called behind the last byte.
 template <class Unpacked>
 class ZipMember final : public ByteSource {
  public:

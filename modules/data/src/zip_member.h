@@ -6,8 +6,8 @@
 
 namespace shoal::data {
 
-/// The packed bytes of `entry` begin at offset `begin` of `file`, and lie in the file, which must outlive the result. The
-/// other errors are those of ZipArchive::open().
+/// Opens the member `entry`, whose packed bytes begin at offset `begin` of `file` and must lie within `file`. The file
+/// must outlive the result. Errors are those of ZipArchive::open(entry).
 Result<std::unique_ptr<ByteSource>> open_zip_member(const ReadableFile& file, const ZipEntry& entry, uint64_t begin);
 
 }  // namespace shoal::data

@@ -12,7 +12,7 @@
 namespace shoal::data {
 
 struct ZipWriterOptions {
-  /// Sizes and offsets of at least this number, and so many members, are written in zip64 form. Tests set smaller numbers.
+  /// Sizes and offsets from zip64_from on, and zip64_members_from members or more, take the zip64 form. Tests set less.
   uint64_t zip64_from = 0xffffffff;
   uint64_t zip64_members_from = 0xffff;
 };

@@ -18,8 +18,8 @@ struct Neighbours {
   std::vector<float> weights;
 };
 
-/// Returns for each of `size` new pixels of a line the old pixels, of `old_size`, that it is made from. The weights form a
-/// triangle around its centre, as wide as two new pixels if the line gets shorter, else as two old ones.
+/// Returns for each of `size` new pixels of a line the old pixels, of `old_size`, that it is made from. The weights form
+/// a triangle around the new pixel's centre, as wide as two new pixels if the line gets shorter, else as two old ones.
 std::vector<Neighbours> neighbours(int64_t old_size, int64_t size) {
   const double scale = double(old_size) / double(size);
   const double reach = std::max(scale, 1.0);

@@ -20,8 +20,8 @@ double cosine_of_degrees(double degrees) {
   return double_cos(std::numbers::pi * (turned / 180));
 }
 
-/// Returns the value of channel 0 at (y, x); the centre of the first pixel is at (0, 0). Beyond the border, the border's
-/// pixels go on.
+/// Interpolates an image at (y, x) from the four nearest pixels; the centre of the first pixel is at (0, 0). Beyond the
+/// border, the nearest pixel of the border counts.
 template <class T>
 class Sampler {
  public:
