@@ -132,7 +132,7 @@ struct Mismatch {
   std::vector<double> by_output;  // The derivatives of the output's elements, by finite differences.
 };
 
-/// Returns an error that names the output element whose derivative is most wrong. One-hot weights select each element.
+/// Returns an error about the output element whose derivative is most wrong. One-hot weights give one element's derivative.
 Result<void> tell(Built& built, const GradientCheck& check, const Mismatch& found) {
   Tensors tensors = check.inputs;
   double worst = 0, actual = 0;

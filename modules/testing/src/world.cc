@@ -203,7 +203,7 @@ void World::start(std::string_view name) {
   task.killed = task.starts_with_run = false;
   auto host = std::make_shared<TaskHost>();
   host->environment = std::shared_ptr<Environment>(std::shared_ptr<void>(), task.env);
-  host->insecure = true;  // Addresses here are names that mean nothing outside of this test.
+  host->insecure = true;  // Unencrypted connections are safe: the network is simulated.
   host->observer = state.self;
   host->bytes_on_strand = state.options.server_bytes_on_strand;
   host->own_part_bytes = state.options.own_part_bytes;

@@ -20,16 +20,16 @@ struct WorldTask {
   std::string shoal_run;
   Program program;
   RunConfigOptions config;
-  Environment* env = nullptr;                     // The environment of its last start, which the VirtualWorld owns.
+  Environment* env = nullptr;                     // The environment of the last start, which the VirtualWorld owns.
   std::shared_ptr<const VirtualProgram> running;  // Null: the task was never started.
   int starts = 0;
   int first_process_id = 1000;
   bool killed = false;
   bool starts_with_run = true;
-  bool elsewhere = false;                     // True if it has the addresses of another task.
-  std::optional<int64_t> storage_calls_left;  // Calls of storage after which it is killed.
+  bool elsewhere = false;                     // True if the task has the addresses of another task.
+  std::optional<int64_t> storage_calls_left;  // The task is killed after this many storage calls.
   std::deque<std::string> last_lines;
-  std::shared_ptr<SimulatedDisk> disk;      // The disk of its host.
+  std::shared_ptr<SimulatedDisk> disk;      // The disk of the task's host.
   std::shared_ptr<MountedStorage> storage;  // The host's own disk, and the shared folder.
   // The host's wall clock: it shows `wall` at the time `since`, and gains `drift` seconds per second.
   WallTime wall{std::chrono::seconds(1'700'000'000)};

@@ -28,7 +28,7 @@ class DiskConnection : public Storage {
   /// the old ones, and removed names are listed (opening one gives NotFound, since the bytes are on the server). A change
   /// by this host refreshes the folders of its path. `now` returns virtual time. A `delay` of 0 ends this.
   void see_late(Duration delay, std::function<SteadyTime()> now);
-  /// Returns the delay of all calls since the last take_delay(), for VirtualTaskOptions::before_storage_call.
+  /// Returns the sum of the delays of all calls since the last take_delay(), for VirtualTaskOptions::before_storage_call.
   Duration take_delay();
 
   Result<std::unique_ptr<WritableFile>> create(const std::string& path) override;

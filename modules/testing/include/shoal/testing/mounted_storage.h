@@ -21,7 +21,7 @@ class MountedStorage final : public Storage {
   DiskConnection& mount(const std::string& folder, const std::shared_ptr<SimulatedDisk>& disk);
   /// Returns the connection to the disk that has `path`: a shared disk, or else the local disk.
   DiskConnection& connection(const std::string& path);
-  /// Returns the delay of all calls of this host, on all disks, since the last take_delay().
+  /// Returns the sum of the delays of all calls of this host, on all disks, since the last take_delay().
   Duration take_delay();
 
   Result<std::unique_ptr<WritableFile>> create(const std::string& path) override;

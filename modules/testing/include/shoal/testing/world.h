@@ -41,12 +41,12 @@ struct WorldOptions {
   Duration work = std::chrono::milliseconds(1);
   Duration work_jitter = std::chrono::milliseconds(1);
   transport::SimLink link{.latency = std::chrono::microseconds(200), .jitter = std::chrono::microseconds(200)};
-  /// A parameter server computes updates of more bytes than this (ParameterServerOptions::bytes_on_strand) beside its other
-  /// work, and they take virtual time as steps do. Unset: the default, which small models stay below.
+  /// A parameter server computes updates of more bytes than this (ParameterServerOptions::bytes_on_strand) while it serves
+  /// other messages, and such updates take virtual time as steps do. Unset: the default, which small models stay below.
   std::optional<uint64_t> server_bytes_on_strand{};
-  /// Larger shards travel in parts, some while others are computed: the size at which a part is complete (ShardSpec).
+  /// A part of a shard is complete at this size. Parts travel while others are still computed (ShardSpec::own_part_bytes).
   uint64_t own_part_bytes = cluster::kOwnPartBytes;
-  /// Checkpoints share tables of at least this many bytes that change little (checkpoint::Sharing).
+  /// Tables of at least this many bytes that change little share files with the last checkpoint (checkpoint::Sharing).
   uint64_t table_bytes_min = uint64_t(1) << 20;
   /// The least level of log lines that report() shows.
   LogLevel log_level = LogLevel::kInfo;
@@ -99,13 +99,13 @@ class World {
   /// Stops the task as SIGSTOP does, until thaw() continues it as SIGCONT does.
   void freeze(std::string_view task);
   void thaw(std::string_view task);
-  /// The program of `task` calls this in a hook, input function or exporter: the work around the call (a step, an
+  /// Call this in a hook, input function or exporter of the program of `task`: the work around the call (a step, an
   /// evaluation) takes `time` longer.
   void spend(std::string_view task, Duration time);
   /// Interrupts the task as SIGTERM does.
   void interrupt(std::string_view task);
-  /// Sends SIGTERM to a task whose on_sigterm is `leave`: the task gives way, and its program ends with Cancelled (status
-  /// 143).
+  /// Sends SIGTERM to a task whose on_sigterm is `leave`: the task saves, leaves no end mark, and its program ends with
+  /// Cancelled (status 143), so that the task can be started again.
   void leave(std::string_view task);
   /// Sets SHOAL_RUN, the name that a launcher gives to one run, for the task's next starts; "": none.
   void set_shoal_run(std::string_view task, std::string run);
