@@ -30,7 +30,7 @@ struct ArrayRows::State {
   std::optional<Tensor> all = {};
   int64_t row = 0;  ///< The number of the row to read next.
 
-  /// 0 if rows have no elements: a header of a few bytes could promise any number of such rows.
+  /// The number of rows; 0 if rows have no elements, of which a header of a few bytes could promise any number.
   int64_t rows() const { return shape.rank() == 0 ? 1 : shape.elements() == 0 ? 0 : shape[0]; }
   Shape row_shape() const { return shape.rank() == 0 ? Shape{} : Shape(shape.dims().subspan(1)); }
   Result<bool> next(Tensor& out);

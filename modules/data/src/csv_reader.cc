@@ -27,8 +27,8 @@ struct HeaderRecord {
   std::string first = {};  ///< Its first field.
 };
 
-/// Returns the end of an error about a record of `fields` fields if the header has another number of fields and looks like
-/// a remark; else nothing.
+/// Returns the end of an error about a record of `fields` fields if the header has another number of fields and looks
+/// like a comment; else nothing.
 std::string header_hint(const HeaderRecord& header, size_t fields) {
   const std::string& first = header.first;
   if (fields == header.fields || (header.fields > 1 && !looks_like_remark(first))) return "";

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zstd (RFC 8878) and lz4 frames, decoded by the libraries of those names. A build without one of them fails here.
+// zstd (RFC 8878) and lz4 frames, decoded by the libraries of those names. A build without one refuses its format here.
 #include <algorithm>
 #include <vector>
 

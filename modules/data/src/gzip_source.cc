@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads gzip (RFC 1952) by zlib. A build without zlib fails here.
+// Reads gzip (RFC 1952) by zlib. A build without zlib refuses gzip files here.
 #include "byte_source.h"
 
 #if defined(SHOAL_DATA_ZLIB)

@@ -101,7 +101,7 @@ class Item {
   size_t features() const { return rows_ ? rows_->features() : element().features.size(); }
   size_t columns() const;
   Column column(size_t index) const;
-  /// The tensors to one of whose rows the item refers; null: it refers to none.
+  /// The tensors that have the row to which the item refers; null: the item refers to no row.
   const Rows* rows() const { return rows_; }
   /// The element that the item owns or refers to as a whole. Call it only if rows() is null.
   const Element& whole() const { return element(); }
@@ -143,7 +143,7 @@ inline bool same_name(const std::string& a, const std::string& b) {
 void ready_names(TensorMap& map, const Item& like, size_t first, size_t count);
 /// As above, for tensors called `names`, in byte order. A map that has these names already stays as it is.
 void ready_names(TensorMap& map, const std::vector<std::string>& names);
-/// Makes `tensor` a writable tensor of this type and shape: itself if it is one already, else a new one from `pool`.
+/// Makes `tensor` a writable tensor of this type and shape: keeps the present one if it fits, else takes one from `pool`.
 void ready_tensor(Tensor& tensor, DType dtype, const Shape& shape, BufferPool& pool);
 /// A tensor of this type and shape, whose memory is from `pool`.
 Tensor new_tensor(DType dtype, const Shape& shape, BufferPool& pool);

@@ -136,7 +136,7 @@ class PipelineIterator final : public Iterator {
     return *failure_;
   }
 
-  /// Returns a reader of what follows format and fingerprint, or an error if these do not fit.
+  /// Returns a reader of the part of `state` behind the fingerprint, or an error if format or fingerprint do not fit.
   Result<StateReader> open(std::string_view state) const {
     if (state.size() < 8 || state.size() > kPositionBytesMax) return damaged_position();
     const std::string_view body = state.substr(0, state.size() - 8);
@@ -156,7 +156,7 @@ class PipelineIterator final : public Iterator {
     return in;
   }
 
-  /// Begins anew after a restore() whose position looked right but did not fit.
+  /// Begins the dataset anew after a restore() whose position passed the first checks, but did not fit the stages.
   Result<void> start_over() {
     context_->stopping.request_stop();
     stage_.reset();

@@ -76,7 +76,7 @@ constexpr std::string_view kBzip2Block = "1AY&SY";  // These bytes follow "BZh" 
 
 constexpr size_t kZerosLookedAt = 256;
 
-/// Returns "UTF-16LE" or "UTF-16BE" for such text: each Latin letter has a zero byte, all at even or all at odd places.
+/// Returns "UTF-16LE" or "UTF-16BE" for such text: of the two bytes of each Latin letter, always the same one is zero.
 std::optional<std::string> utf_16_of(std::string_view begin) {
   begin = begin.substr(0, kZerosLookedAt);
   size_t zeros[2] = {};

@@ -10,7 +10,7 @@
 
 namespace shoal::data {
 
-/// The place of some bytes in a file: whole elements, the first of which is element `first` of an array that begins at the
+/// The place in a file of some whole elements. The first of them is element `first` of an array that begins at the
 /// offset `begin`.
 struct NpyPlace {
   uint64_t first = 0;

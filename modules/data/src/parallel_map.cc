@@ -102,7 +102,7 @@ class ParallelMapStage final : public Stage {
     std::optional<Error> error;
   };
 
-  /// Saves the input's position before the first element. The `gone_` of a restored position counts from here.
+  /// Saves the input's position before the first element. The numbers in gone_ (see load()) count from that element.
   void begin() {
     begun_ = true;
     read_ = 0;

@@ -17,7 +17,7 @@ struct RecordOptions {
   int64_t record_bytes_max = 0;
   /// Set for a table: a line end inside of a quoted field belongs to the record. None: each line is a record.
   std::optional<CsvSyntax> table = std::nullopt;
-  /// This token is asked before each piece of the file is read (see open_bytes()). A reader made from a source ignores it.
+  /// This token is checked before each piece of the file is read (open_bytes()). A reader made from a source ignores it.
   StopToken stop = {};
 };
 

@@ -181,7 +181,7 @@ void BatchFiller::copy_values(const std::byte* from, const Target& target, size_
   }
 }
 
-/// Copies the rows of tensors that have waited, in one loop, which prefetches some rows while it copies another one.
+/// Copies the rows that wait in rows_, in one loop, which prefetches some rows while it copies another one.
 void BatchFiller::copy_waiting_rows() {
   constexpr size_t kAhead = 4, kLineBytes = 64, kAheadBytesMax = 512;
   for (size_t i = 0; i < columns_.size(); ++i) {

@@ -16,7 +16,7 @@ namespace shoal::data {
 /// ("batch"), if the rows cannot be stacked.
 Result<void> stack(std::string_view what, std::span<const Item> rows, const Padding* padding, BufferPool& pool, Item& item);
 
-/// Makes what stack() makes without padding, but copies each element into the batch at once, so that none need stay.
+/// Makes what stack() makes without padding, but copies each element into the batch at once, so no element has to be kept.
 ///
 ///   SHOAL_TRY_VOID(filler.begin(first, rows_max, batch));
 ///   SHOAL_TRY_VOID(filler.add(next));  // For each element, the first one too.
@@ -53,7 +53,7 @@ class BatchFiller {
 
   BufferPool& pool_;
   size_t features_ = 0;
-  std::vector<Column> columns_;  // Names, types and shapes of an element; the names are those of the batch.
+  std::vector<Column> columns_;  // Names, types and shapes of an element; the names are stored in the batch.
   std::vector<Target> targets_;
   std::vector<RecordId> records_;  // The records of the elements so far.
   const Rows* rows_of_ = nullptr;

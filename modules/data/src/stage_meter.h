@@ -15,7 +15,7 @@ namespace shoal::data {
 /// Measurements of one stage. Only one thread at a time writes them; any thread may read them.
 struct StageMeter {
   std::string_view kind = {};       ///< A literal.
-  std::vector<size_t> inputs = {};  ///< The numbers of its inputs' meters.
+  std::vector<size_t> inputs = {};  ///< The numbers of the meters of the stage's inputs.
   /// True if the stage's calls only wait for work of other threads: their time counts for nothing.
   bool waits = false;
   /// True for a prefetch: its inputs work while the consumer does.

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads members that are stored, or deflated (RFC 1951; by zlib). A build without zlib fails here.
+// Reads members that are stored, or deflated (RFC 1951; by zlib). A build without zlib refuses deflated members here.
 #include "zip_member.h"
 
 #include <algorithm>

@@ -27,9 +27,9 @@ using ReadBytes = std::function<Result<size_t>(std::span<std::byte>)>;
 ///   while (reader.next(element)) ...        // Errors left out.
 class CsvReader {
  public:
-  /// Opens a file, plain or compressed (gzip, zstd, lz4). Errors are those of Storage::open(). The first call of the reader
-  /// reads the header lines of the options; if that call is next(), the last header line names the columns, as CsvOptions
-  /// says. Without columns in the options, call expect() before next().
+  /// Opens a file, plain or compressed (gzip, zstd, lz4). Errors are those of Storage::open(). The reader's first call
+  /// reads the header lines (CsvOptions::header_lines); if that call is next(), the last header line names the columns,
+  /// as CsvOptions says. Without columns in the options, call expect() before next().
   static Result<CsvReader> open(Storage& storage, const std::string& path, CsvOptions options);
   /// Reads the uncompressed text that `read` returns. Errors call the text `name`.
   CsvReader(ReadBytes read, std::string name, CsvOptions options);
@@ -63,7 +63,7 @@ class CsvReader {
   Hidden<State> state_;
 };
 
-/// A hint for errors: "; is ";" the separator?" if a header has only one name and that contains such a character; else "".
+/// A hint for errors: "; is ";" the separator?" if a header's only name contains a usual separator; else "".
 std::string separator_hint(const std::vector<std::string>& names);
 /// Returns `text` as one field of a record, in quotes where it needs them (RFC 4180, 2.6 and 2.7).
 std::string csv_field(std::string_view text, char separator = ',');

@@ -125,7 +125,7 @@ struct SplitOptions {
 };
 struct Split;
 
-/// An immutable description, cheap to copy; each method returns a new one. Any thread. Each iteration starts anew.
+/// Describes an input pipeline. Immutable, cheap to copy. Methods return new Datasets. Any thread. Iterations start anew.
 class Dataset {
  public:
   // Sources.

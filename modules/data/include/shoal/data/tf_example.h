@@ -23,7 +23,7 @@ struct TfFeature {
   /// kFloat32 reads a list of float32, kInt64 and kInt32 a list of int64, kString a list of texts. kUInt8 reads one text,
   /// whose bytes are the values, like the raw pixels of a picture. A record with a list of another kind is DataLoss.
   DType dtype = DType::kString;
-  /// A record must have exactly as many values, in row-major order; else it is DataLoss. Default: one value, a scalar.
+  /// A record must have as many values as this shape has elements, in row-major order; else DataLoss. Default: a scalar.
   Shape shape = {};
   /// True: the tensor has rank 1 and all values of the list, or none if the record lacks it. Not with `shape` or kUInt8.
   bool variable = false;
