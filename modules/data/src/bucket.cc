@@ -2,8 +2,8 @@
 // bucket_by_length: elements wait in the bucket of their length until there are enough of them for a batch.
 //
 // Elements in buckets are never saved. A position holds the input's position before the oldest element that waits (the
-// anchor), the number of elements that were taken since, and the number of elements in each bucket. After a resume the
-// input is read again from the anchor, and each bucket keeps the last elements of its lengths.
+// anchor), how many elements were taken since, and how many wait in each bucket. After a resume the input is read again
+// from the anchor, and each bucket keeps its latest elements, as many as the position says.
 #include <algorithm>
 #include <deque>
 

@@ -25,8 +25,8 @@ CsvLayout layout_left_to_right(size_t columns);
 
 /// Returns the layout of a file whose last header line is `header`. Columns are found by their names (CsvColumn::header),
 /// in any order. Fields that belong to no column, or to an unused one, are passed over. A line with none of the names is
-/// no header if it looks like a comment or its fields are not as many as the columns; fields are then columns, left to
-/// right. InvalidArgument, with both lists of names, if the header lacks a column, has its name twice, or has other names.
+/// no header if it looks like a comment or has not one field per column: fields are then the columns, left to right.
+/// InvalidArgument, with both lists of names, if the header lacks a column, has its name twice, or has other names.
 Result<CsvLayout> layout_by_header(const std::vector<std::string>& header, const CsvOptions& options);
 
 /// Compares `names`, which the caller gave for the columns of a file from left to right, with `header`, the fields of

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Where the fields of a CSV record begin and end (RFC 4180, with a separator of choice). The reader that looks for the end
-/// of a record and the splitter of that record step through the same states, so that they cannot disagree about a quote.
+/// Finds where the fields of a CSV record begin and end (RFC 4180, with a separator of choice). The reader that looks
+/// for a record's end and the splitter of that record use the same states, so they cannot disagree about a quote.
 #include <cstdint>
 #include <string>
 #include <string_view>
@@ -75,7 +75,7 @@ class CsvSplitter {
   const CsvSyntax syntax_;
   std::vector<std::string_view> fields_;
   std::string unquoted_;                      // Fields with doubled quotes made single. Not reallocated within a record.
-  bool has_quotes_ = false, has_cr_ = false;  // True if the record has any quote, and any CR.
+  bool has_quotes_ = false, has_cr_ = false;  // True if the record has a quote; true if it has a CR.
   size_t error_at_ = 0;
 };
 

@@ -152,7 +152,7 @@ class InterleaveStage final : public Stage {
     }
   }
 
-  /// In the background, all datasets begin to prepare elements at once.
+  /// Opens a dataset in each slot, so that all of them begin to prepare elements in the background at once.
   void open_all() {
     for (std::optional<Open>& slot : slots_) {
       if (slot || ahead_error_) continue;
@@ -160,7 +160,7 @@ class InterleaveStage final : public Stage {
       if (open) {
         slot = std::move(*open);
       } else {
-        ahead_error_ = std::move(open).error();  // The error is returned when that element's turn comes.
+        ahead_error_ = std::move(open).error();  // Is returned when the element's turn comes.
       }
     }
   }
@@ -257,7 +257,7 @@ class InterleaveStage final : public Stage {
   int64_t given_ = 0;        // How many elements that slot gave in this turn.
   std::vector<std::optional<Open>> slots_;
   std::optional<Open> ahead_;  // In the background: the dataset for the next free slot, already begun. Not in the position.
-  std::optional<Error> ahead_error_;  // The error of the element behind those that are open or read ahead.
+  std::optional<Error> ahead_error_;  // The error of opening the next element's dataset, until its turn.
   std::optional<Error> unsaved_;
 };
 

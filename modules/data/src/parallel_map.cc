@@ -123,7 +123,7 @@ class ParallelMapStage final : public Stage {
     read_ahead(lock);
   }
 
-  /// Takes inputs until calls_ of them wait for a call, are in a call, or wait to be returned.
+  /// Takes inputs until calls_ inputs are queued for a call, are in a call, or wait to be returned.
   void read_ahead(Workers::Lock& lock) {
     while (!ended_ && int(slots_.size()) < calls_) {
       std::unique_ptr<Slot> slot = spare_.empty() ? std::make_unique<Slot>() : std::move(spare_.back());

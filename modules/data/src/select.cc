@@ -61,7 +61,7 @@ class TakeStage final : public OneInputStage {
   const int64_t count_;
 };
 
-/// index_ becomes 1 once an element was refused.
+/// index_ becomes 1 once the function has refused an element.
 class TakeWhileStage final : public OneInputStage {
  public:
   TakeWhileStage(StageContext& context, std::unique_ptr<Stage> input, const FilterFn& fn)

@@ -128,8 +128,8 @@ class Node {
   virtual std::string_view moves_elements() const { return {}; }
   /// Whether a node selects elements by position: take and skip, often used to divide data into training and evaluation.
   virtual bool cuts_by_position() const { return false; }
-  /// True if the data of `other`, a node of equal kind, parameters and inputs, are this node's, too. fold_parameters()
-  /// leaves data out.
+  /// True if this node has the same data (such as tensors) as `other`, a node of equal kind, parameters and inputs.
+  /// fold_parameters() leaves data out.
   virtual bool has_data_of(const Node&) const { return true; }
   virtual bool is_shard() const { return false; }
   virtual bool depends_on_trainer() const { return false; }

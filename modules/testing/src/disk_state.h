@@ -43,7 +43,7 @@ struct DiskState {
   SimulatedDiskOptions options;
   FileTree tree;
   DiskFaultCounts counts;
-  std::set<std::string> flipped;  // The paths of files in which a bit was flipped, as they were named then.
+  std::set<std::string> flipped;  // The files in which a bit was flipped, by their names at that time.
   uint64_t next_name = 0;
   int64_t calls = 0;
 

@@ -36,7 +36,7 @@ struct FileNode {
   void empty();                                       ///< Empties the file as O_TRUNC does.
   void write(size_t offset, std::string_view bytes);  ///< Writes `bytes` at `offset`, with zeros in a gap before them.
   void sync();
-  void drop_unsynced();  ///< Drops the bytes that a failed fsync() drops.
+  void drop_unsynced();  ///< Drops unsynced bytes, as a kernel does after a failed fsync().
   void lose_power(RandomStream& random);
 };
 

@@ -44,7 +44,7 @@ ChannelStatistics channel_statistics(const Dataset& dataset, const ChannelStatis
 
 namespace shoal {
 
-/// Lets RunConfig::learned() store channel statistics. news() tells whether the number of channels has changed since.
+/// Lets RunConfig::learned() store channel statistics. news() tells whether images now have another number of channels.
 template <>
 struct Learned<data::ChannelStatistics> {
   static std::string encode(const data::ChannelStatistics& value);

@@ -55,7 +55,7 @@ struct GeneratorOptions {
 };
 struct ListFilesOptions {
   bool shuffle = true;               ///< True: each pass shuffles all names anew. False: in byte order.
-  std::optional<int64_t> seed = {};  ///< The seed of the shuffle. Unset: each trainer has another.
+  std::optional<int64_t> seed = {};  ///< The seed of the shuffle. Unset: each trainer has a seed of its own.
 };
 struct MapOptions {
   /// How many calls run at once, 1 to 1024, on threads of Environment::pool(); as many elements are read ahead. 1: no
@@ -95,7 +95,7 @@ struct PaddedBatchOptions {
 struct BucketOptions {
   /// Ascending. Bucket 0: lengths below boundaries[0]; bucket i: [boundaries[i - 1], boundaries[i]); last one: the rest.
   std::vector<int64_t> boundaries = {};
-  /// The number of elements in a batch of each bucket: one number more than there are boundaries; or one for all buckets.
+  /// The batch size of each bucket: one number more than there are boundaries; or one number for all buckets.
   std::vector<int64_t> batch_sizes = {};
   PaddedBatchOptions padding = {};
 };
@@ -335,7 +335,7 @@ class Dataset {
   /// As elements(), but returns errors as values, and can save positions. Returns a new iterator at the beginning.
   Result<std::unique_ptr<Iterator>> iterate(IterateOptions options = {}) const;
   /// Returns a new iterator at the beginning, with the files, threads and log of `env`, which must outlive it
-  /// (RunConfig::environment()). NotFound, DataLoss, ... from sources that open files now.
+  /// (RunConfig::environment()). Sources that open files at once may fail with NotFound, DataLoss, ...
   Result<std::unique_ptr<Iterator>> iterate(Environment& env, IterateOptions options = {}) const;
 
   // Properties for progress reports, and for warnings that trainers may all see the same elements, or may never end.

@@ -15,7 +15,7 @@ class Storage;
 namespace shoal::data {
 
 struct ImageFolderOptions {
-  /// The classes in the order of their labels. A validation set takes those of its training set: {.classes =
+  /// The classes in the order of their labels. For a validation set, pass the classes of its training set: {.classes =
   /// training.classes}. Empty: every folder is a class, in byte order of the names.
   std::vector<std::string> classes = {};
 };

@@ -56,7 +56,7 @@ class SimulatedDisk final : public DiskConnection {
   std::vector<std::string> paths() const;
   /// The paths of all files that are locked at the moment.
   std::vector<std::string> locked() const;
-  /// The contents of an existing file. A change of them is damage: the modification time and synced state stay.
+  /// The contents of an existing file. Changing them simulates damage: the modification time and synced state stay.
   std::string& contents(const std::string& path);
 };
 
