@@ -44,7 +44,7 @@ class InterleaveStage final : public Stage {
         continue;
       }
       if (item.row_of_tensors() >= 0)
-        item.materialise(context_.env.buffers());  // The item may outlive the dataset.
+        item.materialise(context_.env.buffers());  // The item may outlive the dataset, so it gets a copy of the row.
       if (++given_ == options_.block) go_on();
       return true;
     }
@@ -256,7 +256,7 @@ class InterleaveStage final : public Stage {
   size_t turn_ = 0;          // The slot whose turn it is.
   int64_t given_ = 0;        // How many elements that slot gave in this turn.
   std::vector<std::optional<Open>> slots_;
-  std::optional<Open> ahead_;  // In the background: the dataset for the next free slot, already begun. Not in the position.
+  std::optional<Open> ahead_;  // In the background: the started dataset for the next free slot. Positions omit it.
   std::optional<Error> ahead_error_;  // The error of opening the next element's dataset, until its turn.
   std::optional<Error> unsaved_;
 };

@@ -72,7 +72,7 @@ class StageContext {
   std::optional<StageMeters> meters;
   /// Stops when the user's token does (IterateOptions::stop), and when the iterator is destroyed.
   const StopSource stopping{options.stop};
-  /// For code that may wait, and for generators and readers of files, which get a copy.
+  /// The token of `stopping`, for code that may wait. Generators and readers of files get a copy.
   const StopToken stop = stopping.token();
   bool is_stopping() const { return is_stopping_.load(std::memory_order_relaxed); }
 

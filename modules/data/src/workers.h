@@ -34,7 +34,7 @@ class Workers {
   /// Waits for changed(). Another thread does the awaited work, often a user's function, so no deadline can be set.
   void wait(Lock& lock) { shared_->changed.wait(lock); }
   void changed() { shared_->changed.notify_all(); }
-  /// Returns once no job works; jobs then do no work before resume(). The consumer must not work either.
+  /// Returns once no job works; jobs then do no work before resume(). The consumer must not do any either.
   void pause(Lock& lock);
   void resume();
 

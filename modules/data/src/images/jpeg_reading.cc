@@ -163,7 +163,7 @@ class JpegDecoder {
 
   Error failed() const {
     if (errors_.exit.out_of_memory) return unavailable("libjpeg has no memory for the image");
-    // At the end of the data, libjpeg gets an end marker that the file lacks, and may not have read this marker yet.
+    // At the end of the data, libjpeg's buffer holds an end marker that the file lacks, which bytes_in_buffer may count.
     const size_t left = library_.src ? std::min(library_.src->bytes_in_buffer, bytes_.size()) : bytes_.size();
     const bool at_end = errors_.manager.msg_code == JWRN_JPEG_EOF;
     return data_loss("the JPEG file is damaged near byte " + std::to_string(at_end ? bytes_.size() : bytes_.size() - left) +

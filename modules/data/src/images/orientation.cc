@@ -26,7 +26,7 @@ class TiffNumbers {
   bool is_big_endian_;
 };
 
-/// Finds the place of the upright image's pixel (row, column) in a stored image of `height` and `width`.
+/// The place of a pixel. place_before() returns where a stored image has the pixel (row, column) of the upright image.
 struct PixelPlace {
   int64_t row, column;
 };

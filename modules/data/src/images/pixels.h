@@ -17,7 +17,7 @@ inline uint8_t product_of_bytes(uint8_t a, uint8_t b) {
   return uint8_t((product + (product >> 8)) >> 8);
 }
 
-/// Returns the whole number from 0 to 255 that is nearest to `x`; of two, the larger. NaN becomes 0.
+/// Returns the whole number from 0 to 255 that is nearest to `x`; of two equally near, the larger. NaN becomes 0.
 inline uint8_t nearest_byte(float x) { return x > 0.0f ? (x < 255.0f ? uint8_t(x + 0.5f) : uint8_t(255)) : uint8_t(0); }
 
 /// Converts a result of arithmetic to the type of a pixel.

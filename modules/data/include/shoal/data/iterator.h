@@ -16,8 +16,8 @@
 
 namespace shoal::data {
 
-/// The position of a pipeline: counters, seeds (at most 64 KiB), and the number of elements that were returned. A position
-/// never holds the contents of elements.
+/// The position of a pipeline: counters and seeds (at most 64 KiB), and the number of elements that were returned. A
+/// position holds no elements, except the state of a scan().
 struct Position {
   uint64_t ordinal = 0;
   std::string state;
