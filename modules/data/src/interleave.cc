@@ -271,7 +271,7 @@ class InterleaveNode final : public Node {
     return std::make_unique<InterleaveStage>(context, std::move(stage), fn_, options_, name_, key);
   }
   std::string_view kind() const override { return "interleave"; }
-  /// In a fixed order, the background changes neither elements nor positions.
+  /// If the order is fixed, reading in the background changes neither elements nor positions.
   RandomKey fold_parameters(RandomKey key) const override {
     key = fold_in(key, options_.deterministic ? "interleave" : "interleave/any order");
     return fold_in(fold_in(key, uint64_t(options_.cycle)), uint64_t(options_.block));

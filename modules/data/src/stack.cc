@@ -161,7 +161,7 @@ bool BatchFiller::copy_whole(Item& next) {
       }
       std::string* const to = target.texts + records_.size() * target.row_elements;
       if (owned && tensor.unique()) {
-        auto& texts = const_cast<Tensor&>(tensor).mutable_strings();  // The item owns this tensor, so it may change.
+        auto& texts = const_cast<Tensor&>(tensor).mutable_strings();  // The item owns this tensor, so its texts may change.
         std::swap_ranges(texts.begin(), texts.end(), to);
       } else {
         std::ranges::copy(tensor.strings(), to);

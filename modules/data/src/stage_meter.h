@@ -16,7 +16,7 @@ namespace shoal::data {
 struct StageMeter {
   std::string_view kind = {};       ///< A literal.
   std::vector<size_t> inputs = {};  ///< The numbers of the meters of the stage's inputs.
-  /// True if the stage's calls only wait for work of other threads: their time counts for nothing.
+  /// True if the stage's calls only wait for work of other threads: the time of these calls is not counted.
   bool waits = false;
   /// True for a prefetch: its inputs work while the consumer does.
   bool is_border = false;

@@ -321,7 +321,7 @@ std::string make_tf_example(const TensorMap& tensors) {
   {
     pbf_writer example(record);
     pbf_writer features(example, 1);
-    for (const auto& [name, tensor] : tensors) {  // TensorMap has names in byte order, as documented.
+    for (const auto& [name, tensor] : tensors) {  // TensorMap has names in byte order, so records do, too.
       const TfList kind = writable_list_of(name, tensor);
       pbf_writer entry(features, 1);
       entry.add_string(1, name);

@@ -50,7 +50,7 @@ struct CsvColumnsOptions {
 /// set). NotFound for a missing file.
 Result<std::vector<CsvColumn>> infer_csv_columns(const std::string& path, const CsvOptions& options,
                                                  CsvColumnsOptions found = {});
-/// As infer_csv_columns(), but raises the errors: for programs.
+/// As infer_csv_columns(), but raises errors as exceptions, which is shorter in a program.
 std::vector<CsvColumn> csv_columns(const std::string& path, const CsvOptions& options, CsvColumnsOptions found = {});
 
 /// The kinds of fields that csv_columns() tells apart.

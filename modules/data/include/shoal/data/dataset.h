@@ -100,7 +100,7 @@ struct BucketOptions {
   PaddedBatchOptions padding = {};
 };
 struct SampleOptions {
-  /// One number >= 0 for each dataset, which is drawn with a probability in proportion. Default: all are equally likely.
+  /// One number >= 0 for each dataset: how often it is drawn, relative to the others. Default: all are equally likely.
   std::vector<double> weights = {};
   std::optional<int64_t> seed = {};   ///< See ShuffleOptions::seed.
   /// True: the result ends when a dataset that has ended is drawn. False: the result continues with the other datasets.
