@@ -7,7 +7,7 @@
 #include <random>
 
 #include "plot/axis.h"
-#include "plot/better.h"
+#include "plot/best_value.h"
 #include "plot/braille.h"
 #include "plot/clean_text.h"
 #include "plot/comparison.h"
@@ -194,19 +194,17 @@ TEST(PlotText, HasNothingThatMovesACursorOrBreaksXml) {
   EXPECT_EQ(label_row({{0, "0"}, {1, "10"}, {9, "100"}}, 10), "0      100");
 }
 
-TEST(PlotBetter, KnowsMetricsByName) {
-  EXPECT_EQ(better_of("loss"), Better::kLess);
-  EXPECT_EQ(better_of("head/average_loss"), Better::kLess);
-  EXPECT_EQ(better_of("accuracy/of/Auc"), Better::kMore);
-  EXPECT_EQ(better_of("learning_rate"), Better::kUnknown);
+TEST(PlotBestValue, HeedsTheGoalAndNaN) {
+  using tuning::Goal;
   const std::vector<Timed<double>> values{{1, 0, NAN}, {2, 0, 0.5}, {3, 0, 0.25}, {4, 0, 0.25}};
-  EXPECT_EQ(best_of(values, Better::kLess)->step, 3);
-  EXPECT_EQ(best_of(values, Better::kMore)->step, 2);
-  EXPECT_FALSE(best_of(values, Better::kUnknown));
-  EXPECT_EQ(better_one(1, 2, Better::kLess), -1);
-  EXPECT_EQ(better_one(1, 2, Better::kMore), 1);
-  EXPECT_EQ(better_one(NAN, 2, Better::kMore), 1);
-  EXPECT_EQ(better_one(NAN, NAN, Better::kMore), 0);
+  EXPECT_EQ(best_of(values, Goal::kMin)->step, 3);
+  EXPECT_EQ(best_of(values, Goal::kMax)->step, 2);
+  EXPECT_FALSE(best_of(values, std::nullopt));
+  EXPECT_EQ(better_one(1, 2, Goal::kMin), -1);
+  EXPECT_EQ(better_one(1, 2, Goal::kMax), 1);
+  EXPECT_EQ(better_one(NAN, 2, Goal::kMax), 1);
+  EXPECT_EQ(better_one(NAN, NAN, Goal::kMax), 0);
+  EXPECT_EQ(better_one(1, 2, std::nullopt), 0);
 }
 
 /// Four examples with scores 0.9 (yes), 0.6 (no), 0.4 (yes), 0.1 (no), at the thresholds 0, 0.3, 0.5, 0.8, 1.

@@ -157,6 +157,19 @@ TEST(SearchTable, BeginsWithTheBest) {
                           "    2  complete    nan    10  name e", "    1  failed                 name c\"d"));
 }
 
+TEST(SearchTable, OrdersTheOthersByTheirValues) {
+  for (const tuning::Goal goal : {tuning::Goal::kMin, tuning::Goal::kMax}) {
+    tuning::Tuner tuner({.trials = 4, .goal = goal}, tuning::grid_sampler(space_of({"name=a|b|c|d"})).value());
+    const SteadyTime now{};
+    static_cast<void>(tuner.begin(now));
+    const double values[] = {0.5, 0.9, 0.7, 0.6};
+    for (int64_t i = 0; i < 4; ++i) static_cast<void>(tuner.ended(i, {.value = values[i], .step = 10}, now));
+    std::string order;
+    for (const std::string& line : search_lines(tuner, {})) order += line.back();
+    EXPECT_EQ(order, goal == tuning::Goal::kMin ? "sadcb" : "sbcda");  // Behind the last letter of the head.
+  }
+}
+
 TEST(SearchTable, FitsANarrowTerminal) {
   const auto lines = search_lines(three_trials(), {.columns = 20, .lines = 4});
   ASSERT_EQ(lines.size(), 3u);

@@ -273,7 +273,7 @@ class Search(unittest.TestCase):
                 (("--param", "model-dir=a|b"), (TUNED,), "cannot be searched"),
                 (("--param", "steps=1|2"), (TUNED, "--model-dir", "m"), "leave it out"),
                 (("--param", "steps=1|2"), (TUNED, "--steps=3"), "leave one out"),
-                (("--param", "steps=1|2", "--metric", "bleu"), (TUNED,), "--goal"),
+                (("--param", "steps=1|2", "--metric", "profit"), (TUNED,), "--goal"),
                 (("--param", "steps=1|2", "--algorithm", "bayes"), (TUNED,), "there are grid, random, asha"),
                 (("--param", "learning-rate=0..1", "--algorithm", "asha"), (TUNED,), "--max-steps"),
                 (("--param", "learning-rate=0..1", "--algorithm", "grid"), (TUNED,), "a grid needs to know"),

@@ -88,12 +88,11 @@ TEST(Asha, FindsAGoodTrialForAFractionOfTheSteps) {
   EXPECT_LT(steps, int64_t(kTrials) * 81 / 5);
 }
 
-TEST(IsBetter, TakesNaNForTheWorst) {
-  EXPECT_TRUE(is_better(1, 2, Goal::kMin));
-  EXPECT_FALSE(is_better(1, 2, Goal::kMax));
-  EXPECT_FALSE(is_better(1, 1, Goal::kMax));
-  EXPECT_TRUE(is_better(1e9, std::nan(""), Goal::kMin));
-  EXPECT_FALSE(is_better(std::nan(""), std::nan(""), Goal::kMin));
+TEST(Asha, ThreeRungsAreTheDefault) {
+  EXPECT_EQ(default_min_steps(13'500, 3), 500);
+  EXPECT_EQ(default_min_steps(20, 3), 1);
+  EXPECT_EQ(default_min_steps(INT64_MAX, INT64_MAX), 1);
+  EXPECT_EQ(asha({.min_steps = default_min_steps(2700, 3), .max_steps = 2700, .eta = 3}).rungs().size(), 3u);
 }
 
 }  // namespace

@@ -39,10 +39,9 @@ int exit_status(ErrorKind kind) {
   }
 }
 
-bool is_permanent(ErrorKind kind) {
-  const int status = exit_status(kind);
-  return status >= 2 && status <= 4;
-}
+bool is_permanent_status(int64_t status) { return status >= 2 && status <= 4; }
+
+bool is_permanent(ErrorKind kind) { return is_permanent_status(exit_status(kind)); }
 
 Error Error::with_context(std::string_view context) && {
   message_.insert(0, ": ");

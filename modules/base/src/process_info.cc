@@ -68,4 +68,8 @@ ProcessInfo read_process_info() {
           .memory_limit = memory.whose};
 }
 
+std::string name_of(const ProcessInfo& process) {
+  return "process " + std::to_string(process.process_id) + " on " + process.host_name;
+}
+
 }  // namespace shoal

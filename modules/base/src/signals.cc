@@ -20,6 +20,7 @@
 #include "guarded.h"
 #include "shoal/base/check.h"
 #include "shoal/base/exhaustion.h"
+#include "shoal/base/stop.h"
 #include "start_thread.h"
 
 namespace shoal {
@@ -28,9 +29,7 @@ namespace {
 // Signals belong to the process, and a handler can reach nothing but globals.
 std::atomic<int> signals_seen{0};
 std::atomic<int> pipe_writer{-1};
-// One request may arrive twice: a service manager signals all processes of a service, and their launcher passes the signal
-// on.
-constexpr int64_t kOneRequestMs = 500;
+constexpr int64_t kOneRequestMs = kOneStopRequest / std::chrono::milliseconds(1);
 constexpr int64_t kNoSignalYet = INT64_MAX - kOneRequestMs;
 std::atomic<int64_t> first_signal_ms{kNoSignalYet};
 

@@ -6,12 +6,6 @@
 
 namespace shoal::tuning {
 
-bool is_better(double a, double b, Goal goal) {
-  if (std::isnan(a)) return false;
-  if (std::isnan(b)) return true;
-  return goal == Goal::kMin ? a < b : a > b;
-}
-
 Result<Asha> Asha::create(const AshaOptions& options) {
   const auto must = [](const char* name, const char* what, int64_t is) {
     return invalid_argument(std::string(name) + " must be " + what + ", and is " + std::to_string(is));
@@ -25,6 +19,11 @@ Result<Asha> Asha::create(const AshaOptions& options) {
     if (steps > options.max_steps / options.eta) break;  // The product could exceed int64.
   }
   return Asha(options, std::move(rungs));
+}
+
+int64_t default_min_steps(int64_t max_steps, int64_t eta) {
+  for (int i = 0; i < 3 && eta > 1; ++i) max_steps /= eta;
+  return std::max<int64_t>(1, max_steps);
 }
 
 Asha::Asha(const AshaOptions& options, std::vector<int64_t> rungs)

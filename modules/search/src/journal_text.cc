@@ -16,7 +16,6 @@ using Printed = json::PrintedJson;
 
 constexpr int64_t kFormat = 1;
 constexpr std::array<std::string_view, 3> kAlgorithms{"grid", "random", "asha"};
-constexpr std::array<std::string_view, 2> kGoals{"min", "max"};
 constexpr std::array<std::string_view, 4> kOutcomes{"complete", "stopped", "failed", "retry"};
 
 template <class Enum, size_t count>
@@ -206,17 +205,6 @@ class TrialsRead {
 
 std::string_view to_string(Algorithm algorithm) { return kAlgorithms[size_t(algorithm)]; }
 Result<Algorithm> parse_algorithm(std::string_view name) { return parse_name<Algorithm>(kAlgorithms, name, "algorithm"); }
-std::string_view to_string(Goal goal) { return kGoals[size_t(goal)]; }
-Result<Goal> parse_goal(std::string_view name) { return parse_name<Goal>(kGoals, name, "goal"); }
-Result<Goal> goal_of(std::string_view metric) {
-  const auto says = [metric](std::string_view word) { return metric.find(word) != std::string_view::npos; };
-  static constexpr std::array<std::string_view, 2> kLessIsBetter{"loss", "error"};
-  static constexpr std::array<std::string_view, 4> kMoreIsBetter{"accuracy", "auc", "precision", "recall"};
-  if (std::ranges::any_of(kLessIsBetter, says)) return Goal::kMin;
-  if (std::ranges::any_of(kMoreIsBetter, says)) return Goal::kMax;
-  return invalid_argument("whether more or less of the metric " + std::string(metric) +
-                          " is better is not known: say which is the goal, min or max");
-}
 std::string_view to_string(Outcome outcome) { return kOutcomes[size_t(outcome)]; }
 
 std::string line_of(const SearchHeader& header) {

@@ -9,15 +9,9 @@
 namespace shoal::tuning {
 namespace {
 
-constexpr int kNanStatus = 3;
 constexpr Duration kLongestWait = std::chrono::seconds(30);
-/// A service manager may signal a program and then its group: signals this close together are one request.
-constexpr Duration kOneRequest = std::chrono::milliseconds(500);
 
 bool runs(const Trial& trial) { return trial.state == Trial::State::kRunning || trial.state == Trial::State::kEnding; }
-
-/// True for statuses of exit_status() whose failure would repeat in another attempt.
-bool is_permanent_status(int64_t status) { return status == 2 || status == kNanStatus || status == 4; }
 
 // noinline: otherwise g++ 12 warns of alternatives that the moved variants do not hold.
 template <class One>
@@ -126,7 +120,7 @@ TrialEnded Tuner::judge(const Trial& trial, const AttemptEnd& end) const {
     ended.outcome = ended.value ? Outcome::kComplete : Outcome::kFailed;
     return ended;
   }
-  if (end.status == kNanStatus) ended.value = std::nan("");
+  if (end.status == exit_status(ErrorKind::kNanLoss)) ended.value = std::nan("");
   if (end.interrupted && ended.error.empty()) ended.error = "a signal from outside of the search has ended it";
   const bool again = !is_permanent_status(end.status) && trial.failures < options_.retries;
   ended.outcome = again ? Outcome::kRetry : Outcome::kFailed;
@@ -173,7 +167,7 @@ TunerActions Tuner::ended(int64_t number, const AttemptEnd& end, SteadyTime now)
 TunerActions Tuner::interrupted(int signal, SteadyTime now) {
   TunerActions actions;
   const bool again = was_interrupted();
-  if (again && now < *interrupted_at_ + kOneRequest) return actions;
+  if (again && now < *interrupted_at_ + kOneStopRequest) return actions;
   if (!again) interrupted_at_ = now;
   for (Trial& trial : trials_) {
     if (!runs(trial)) continue;

@@ -7,7 +7,7 @@
 #include <string_view>
 #include <vector>
 
-#include "launch/text_table.h"
+#include "text_table.h"
 
 namespace shoal::cli::launch {
 

@@ -15,12 +15,9 @@ namespace {
 
 constexpr Duration kFirstNote = std::chrono::seconds(10);
 constexpr Duration kNoteEvery = std::chrono::seconds(60);
-// The same request may come twice within this time, as when all processes of a service are signalled, and one of them
-// passes the signal on.
-constexpr Duration kOneRequest = std::chrono::milliseconds(500);
 
 /// The reason why a restart cannot help: the exit statuses of wrong usage or configuration, of a loss that is not a number,
-/// and of damaged data. Null for any other end.
+/// and of damaged data. Null for any other end. It knows the same statuses as is_permanent_status().
 const char* permanent(const Ending& ending) {
   if (ending.signal != 0) return nullptr;
   switch (ending.status) {
@@ -97,7 +94,7 @@ void JobPolicy::ended_while_finishing(size_t task, const Ending& ending, bool ch
 
 Actions JobPolicy::interrupted(int signal, SteadyTime now) {
   const bool first = !first_signal_.has_value();
-  if (!first && now < *first_signal_ + kOneRequest) return take();
+  if (!first && now < *first_signal_ + kOneStopRequest) return take();
   if (first) first_signal_ = now;
   if (first && phase_ == Phase::kStopping) {
     say("a signal: each task has been asked to leave already; a second one ends the job at once");

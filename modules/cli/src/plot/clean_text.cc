@@ -8,8 +8,6 @@ namespace {
 
 constexpr std::string_view kReplacement = "\xef\xbf\xbd";  // U+FFFD
 
-bool begins_character(char byte) { return (uint8_t(byte) & 0xc0) != 0x80; }
-
 /// True for C0 and C1 controls, DEL, marks that change the direction of writing, U+FFFE and U+FFFF.
 bool is_refused(std::string_view character) {
   const auto byte = [&](size_t at) { return uint8_t(character[at]); };
@@ -34,12 +32,6 @@ std::string clean_text(std::string_view text) {
     begin = end;
   }
   return clean;
-}
-
-size_t characters_in(std::string_view text) {
-  size_t count = 0;
-  for (const char byte : text) count += begins_character(byte);
-  return count;
 }
 
 std::string shortened(const std::string& text, size_t characters) {

@@ -5,13 +5,12 @@
 #include <string>
 #include <string_view>
 
+#include "text_table.h"
+
 namespace shoal::cli::plot {
 
 /// Returns `text` in UTF-8, with U+FFFD for each character that moves a cursor or that XML forbids.
 std::string clean_text(std::string_view text);
-
-/// Returns the number of characters of `text`, which must be UTF-8.
-size_t characters_in(std::string_view text);
 
 /// Returns at most `characters` characters of `text`. A longer text becomes "…" and its end, since names differ at their
 /// ends.

@@ -2,6 +2,7 @@
 // Implements `shoal compare DIR DIR [--json]`.
 #include <CLI/CLI.hpp>
 #include <algorithm>
+#include <climits>
 #include <cmath>
 #include <ostream>
 
@@ -12,11 +13,10 @@
 #include "plot/run_names.h"
 #include "shoal/base/format.h"
 #include "shoal/json/values.h"
+#include "text_table.h"
 
 namespace shoal::cli {
 namespace {
-
-using plot::Better;
 
 struct CompareArguments {
   std::string a, b;
@@ -31,16 +31,17 @@ Json timed_json(const plot::Timed<double>& value) {
   return {{"step", value.step}, {"value", json::number_json(value.value)}};
 }
 
-Json pair_json(const std::optional<plot::Timed<double>>& a, const std::optional<plot::Timed<double>>& b, Better better) {
+Json pair_json(const std::optional<plot::Timed<double>>& a, const std::optional<plot::Timed<double>>& b,
+               std::optional<tuning::Goal> goal) {
   if (!a || !b) return nullptr;
-  const int one = plot::better_one(a->value, b->value, better);
+  const int one = plot::better_one(a->value, b->value, goal);
   return {{"a", timed_json(*a)},
           {"b", timed_json(*b)},
           {"difference", json::number_json(b->value - a->value)},
-          {"better", better == Better::kUnknown ? Json(nullptr)
-                                                : Json(one < 0   ? "a"
-                                                       : one > 0 ? "b"
-                                                                 : "same")}};
+          {"better", !goal ? Json(nullptr)
+                           : Json(one < 0   ? "a"
+                                  : one > 0 ? "b"
+                                            : "same")}};
 }
 
 Json difference_json(const std::optional<plot::StepDifference>& difference) {
@@ -55,8 +56,8 @@ Json comparison_json(const plot::Comparison& comparison, const CompareArguments&
   }
   json["evaluations"] = Json::object();
   for (const plot::MetricComparison& metric : comparison.metrics) {
-    json["evaluations"][metric.key.text()] = {{"last", pair_json(metric.last_a, metric.last_b, metric.better)},
-                                              {"best", pair_json(metric.best_a, metric.best_b, metric.better)}};
+    json["evaluations"][metric.key.text()] = {{"last", pair_json(metric.last_a, metric.last_b, metric.goal)},
+                                              {"best", pair_json(metric.best_a, metric.best_b, metric.goal)}};
   }
   json["curves"] = Json::object();
   for (const plot::CurveComparison& curve : comparison.curves) {
@@ -75,29 +76,10 @@ Json comparison_json(const plot::Comparison& comparison, const CompareArguments&
   return json;
 }
 
-/// A table whose columns are as wide as their texts.
-class TextTable {
- public:
-  void add(std::vector<std::string> row) { rows_.push_back(std::move(row)); }
-  void print(std::ostream& out) const {
-    std::vector<size_t> widths;
-    for (const auto& row : rows_) {
-      widths.resize(std::max(widths.size(), row.size()));
-      for (size_t i = 0; i < row.size(); ++i) widths[i] = std::max(widths[i], plot::characters_in(row[i]));
-    }
-    for (const auto& row : rows_) {
-      std::string line;
-      for (size_t i = 0; i < row.size(); ++i) {
-        line += "  " + row[i];
-        if (i + 1 < row.size()) line += std::string(widths[i] - plot::characters_in(row[i]), ' ');
-      }
-      out << line.substr(0, line.find_last_not_of(' ') + 1) << '\n';
-    }
-  }
-
- private:
-  std::vector<std::vector<std::string>> rows_;
-};
+/// Prints a table whose lines may be longer than the terminal's: a line that is cut would hide values.
+void print_table(std::ostream& out, const std::vector<TextColumn>& table) {
+  for (const std::string& line : text_table(table, INT_MAX)) out << "  " << line << '\n';
+}
 
 std::string number_of(double value) {
   return std::isfinite(value) ? formatted("%.6g", value) : std::isnan(value) ? "NaN" : value > 0 ? "inf" : "-inf";
@@ -112,7 +94,7 @@ std::string fact_text(const json::Json& value) {
 void print_better(std::ostream& out, const plot::Comparison& comparison, const std::vector<std::string>& names) {
   for (const plot::MetricComparison& metric : comparison.metrics) {
     if (metric.key.tag != "loss" || !metric.best_a || !metric.best_b) continue;
-    const int one = plot::better_one(metric.best_a->value, metric.best_b->value, metric.better);
+    const int one = plot::better_one(metric.best_a->value, metric.best_b->value, metric.goal);
     const std::string key = plot::clean_text(metric.key.text());
     const std::string a = number_of(metric.best_a->value), b = number_of(metric.best_b->value);
     if (one == 0) {
@@ -126,16 +108,19 @@ void print_better(std::ostream& out, const plot::Comparison& comparison, const s
 
 void print_facts(std::ostream& out, const plot::Comparison& comparison, const std::vector<std::string>& names) {
   if (comparison.facts.empty()) {
-    out << (comparison.knows_facts ? "\nParameters, versions and seeds: the same.\n"
-                                   : "\nParameters, versions and seeds: not known, since neither folder has a report.json.\n");
+    out << (comparison.knows_facts
+                ? "\nParameters, versions and seeds: the same.\n"
+                : "\nParameters, versions and seeds: not known, since neither folder has a report.json.\n");
     return;
   }
   out << "\nWhat differs in the runs' flags, versions and reports\n";
-  TextTable table;
-  table.add({"", names[0], names[1]});
-  for (const plot::FactDifference& fact : comparison.facts)
-    table.add({plot::clean_text(fact.name), fact_text(fact.a), fact_text(fact.b)});
-  table.print(out);
+  TextColumn name, a{.title = names[0]}, b{.title = names[1]};
+  for (const plot::FactDifference& fact : comparison.facts) {
+    name.cells.push_back(plot::clean_text(fact.name));
+    a.cells.push_back(fact_text(fact.a));
+    b.cells.push_back(fact_text(fact.b));
+  }
+  print_table(out, {name, a, b});
 }
 
 void print_metrics(std::ostream& out, const plot::Comparison& comparison, const std::vector<std::string>& names) {
@@ -144,26 +129,27 @@ void print_metrics(std::ostream& out, const plot::Comparison& comparison, const 
     return;
   }
   out << "\nEvaluations\n";
-  TextTable table;
-  table.add({"", "", names[0], names[1], "difference", "better"});
-  const auto add = [&](const std::string& name, const char* which, const plot::Timed<double>& a,
-                       const plot::Timed<double>& b, Better better) {
-    const int one = plot::better_one(a.value, b.value, better);
+  TextColumn name, which, a{.title = names[0]}, b{.title = names[1]}, difference{.title = "difference"},
+      better{.title = "better"};
+  const auto add = [&](const std::string& metric, const char* kind, const plot::Timed<double>& value_a,
+                       const plot::Timed<double>& value_b, std::optional<tuning::Goal> goal) {
+    const int one = plot::better_one(value_a.value, value_b.value, goal);
     const auto text = [](const plot::Timed<double>& value) {
       return number_of(value.value) + " (step " + std::to_string(value.step) + ")";
     };
-    table.add({name, which, text(a), text(b), number_of(b.value - a.value),
-               one < 0                      ? names[0]
-               : one > 0                    ? names[1]
-               : better == Better::kUnknown ? ""
-                                            : "same"});
+    name.cells.push_back(metric);
+    which.cells.push_back(kind);
+    a.cells.push_back(text(value_a));
+    b.cells.push_back(text(value_b));
+    difference.cells.push_back(number_of(value_b.value - value_a.value));
+    better.cells.push_back(one < 0 ? names[0] : one > 0 ? names[1] : goal ? "same" : "");
   };
   for (const plot::MetricComparison& metric : comparison.metrics) {
-    const std::string name = plot::clean_text(metric.key.text());
-    add(name, "last", metric.last_a, metric.last_b, metric.better);
-    if (metric.best_a && metric.best_b) add("", "best", *metric.best_a, *metric.best_b, metric.better);
+    const std::string text = plot::clean_text(metric.key.text());
+    add(text, "last", metric.last_a, metric.last_b, metric.goal);
+    if (metric.best_a && metric.best_b) add("", "best", *metric.best_a, *metric.best_b, metric.goal);
   }
-  table.print(out);
+  print_table(out, {name, which, a, b, difference, better});
 }
 
 std::string curve_text(const plot::CurveComparison& curve) {

@@ -7,9 +7,6 @@
 namespace shoal::cli::plot {
 namespace {
 
-/// True if both values are equal, or both are NaN.
-bool is_same(double a, double b) { return a == b || (std::isnan(a) && std::isnan(b)); }
-
 bool is_far(double a, double b) {
   if (is_same(a, b)) return false;
   const double most = std::max(std::abs(a), std::abs(b));
@@ -28,9 +25,10 @@ std::vector<FactDifference> fact_differences(const RunFacts& a, const RunFacts& 
 }
 
 MetricComparison metric_of(const Key& key, const Sequence<double>& a, const Sequence<double>& b) {
-  MetricComparison metric{.key = key, .better = better_of(key.tag), .last_a = a.items().back(), .last_b = b.items().back()};
-  metric.best_a = best_of(a.items(), metric.better);
-  metric.best_b = best_of(b.items(), metric.better);
+  MetricComparison metric{
+      .key = key, .goal = tuning::implied_goal(key.tag), .last_a = a.items().back(), .last_b = b.items().back()};
+  metric.best_a = best_of(a.items(), metric.goal);
+  metric.best_b = best_of(b.items(), metric.goal);
   return metric;
 }
 
@@ -55,12 +53,6 @@ CurveComparison curve_of(const Key& key, const std::vector<Timed<double>>& a, co
 }
 
 }  // namespace
-
-int better_one(double a, double b, Better better) {
-  if (better == Better::kUnknown || is_same(a, b)) return 0;
-  if (!std::isfinite(a) || !std::isfinite(b)) return std::isfinite(a) ? -1 : std::isfinite(b) ? 1 : 0;
-  return (a < b) == (better == Better::kLess) ? -1 : 1;
-}
 
 bool measures_speed(const std::string& tag) {
   const std::string_view name = std::string_view(tag).substr(tag.rfind('/') + 1);

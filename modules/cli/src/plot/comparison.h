@@ -6,7 +6,7 @@
 #include <string>
 #include <vector>
 
-#include "plot/better.h"
+#include "plot/best_value.h"
 #include "plot/history.h"
 #include "plot/run_facts.h"
 
@@ -21,7 +21,7 @@ struct FactDifference {
 /// A metric that evaluations of both runs have.
 struct MetricComparison {
   Key key;
-  Better better = Better::kUnknown;
+  std::optional<tuning::Goal> goal = {};
   Timed<double> last_a, last_b;
   std::optional<Timed<double>> best_a, best_b;
 };
@@ -51,9 +51,6 @@ struct Comparison {
 };
 
 Comparison compare(const History& a, const RunFacts& facts_a, const History& b, const RunFacts& facts_b);
-
-/// Returns -1 if the first value is better, 1 if the second is, 0 if neither is. Finite values are better than others.
-int better_one(double a, double b, Better better);
 
 /// True for scalars that measure the speed of a machine, which differ between any two runs: "global_step/sec",
 /// "input_wait".

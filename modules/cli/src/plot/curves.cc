@@ -7,7 +7,7 @@
 #include <cmath>
 #include <set>
 
-#include "plot/better.h"
+#include "plot/best_value.h"
 #include "plot/clean_text.h"
 #include "plot/smoothing.h"
 
@@ -113,7 +113,7 @@ LinePanel panel_of(const Key& key, const std::vector<RunToDraw>& runs, const Cur
   LinePanel panel{.title = title_of(key), .x_label = label_of(options.x), .log_y = options.log_y};
   // Evaluations are not smoothed: they are means over many examples already, and people compare their exact values.
   const double smooth = key.source.empty() ? options.smooth : 0;
-  const Better better = better_of(key.tag);
+  const auto goal = tuning::implied_goal(key.tag);
   std::optional<Timed<double>> best_of_all;
   size_t best_line = 0;
   bool one_is_best = false;
@@ -128,12 +128,12 @@ LinePanel panel_of(const Key& key, const std::vector<RunToDraw>& runs, const Cur
     smooth_all(values, smooth);
     Line line{.run = i, .points = points_of(runs[i], values, options), .last = short_number(values.back().value)};
     if (smooth > 0) line.faint = points_of(runs[i], recorded, options);
-    if (const auto best = best_of(values, better)) {
+    if (const auto best = best_of(values, goal)) {
       line.best = short_number(best->value) + " at step " + std::to_string(best->step);
       const bool equal = best_of_all && best_of_all->value == best->value;
       if (equal) one_is_best = false;  // A tie has no best line.
       const std::vector<Timed<double>> two{best_of_all.value_or(*best), *best};
-      if (!best_of_all || (!equal && best_of(two, better)->value == best->value)) {
+      if (!best_of_all || (!equal && best_of(two, goal)->value == best->value)) {
         best_of_all = best;
         best_line = panel.lines.size();
         one_is_best = true;
@@ -176,17 +176,19 @@ std::vector<Run> coloured_runs(const std::vector<RunToDraw>& runs, const std::ve
   for (size_t i = 0; i < runs.size(); ++i) order.emplace_back(INFINITY, i);
   // Prefers a metric that is known to be better if it is higher (or lower), and among such metrics one of evaluations.
   const auto ranked = std::max_element(keys.begin(), keys.end(), [](const Key& a, const Key& b) {
-    const auto rank = [](const Key& key) { return (better_of(key.tag) != Better::kUnknown ? 2 : 0) + !key.source.empty(); };
+    const auto rank = [](const Key& key) {
+      return (tuning::implied_goal(key.tag).has_value() ? 2 : 0) + !key.source.empty();
+    };
     return rank(a) < rank(b);
   });
   const bool has_room = runs.size() <= kColours;
   if (!has_room && ranked != keys.end()) {
-    const Better better = better_of(ranked->tag);
+    const auto goal = tuning::implied_goal(ranked->tag);
     for (auto& [value, run] : order) {
       const auto found = runs[run].history->scalars.find(*ranked);
       if (found == runs[run].history->scalars.end()) continue;
-      const auto best = best_of(found->second.items(), better);
-      if (best) value = better == Better::kMore ? -best->value : best->value;
+      const auto best = best_of(found->second.items(), goal);
+      if (best) value = *goal == tuning::Goal::kMax ? -best->value : best->value;
     }
     std::stable_sort(order.begin(), order.end());
   }

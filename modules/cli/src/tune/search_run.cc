@@ -44,7 +44,7 @@ class SearchRun {
         file_(std::move(file)),
         screen_(
             context, table_is_shown(context, options), options.json,
-            [this](launch::TableSize size) { return search_lines(tuner_, size); }, "tune") {}
+            [this](TableSize size) { return search_lines(tuner_, size); }, "tune") {}
 
   Result<int> run();
 
@@ -99,9 +99,7 @@ Result<int> SearchRun::run() {
 
 Result<void> SearchRun::prepare() {
   SHOAL_TRY_VOID(context_.storage.make_folders(join_path(options_.folder, "trials")));
-  const ProcessInfo self = read_process_info();
-  auto lock = context_.storage.lock(join_path(options_.folder, "search_lock"),
-                                    "process " + std::to_string(self.process_id) + " on " + self.host_name);
+  auto lock = context_.storage.lock(join_path(options_.folder, "search_lock"), name_of(read_process_info()));
   if (!lock && lock.error().kind() == ErrorKind::kUnavailable) {
     return std::move(lock).error().with_context("another search runs in " + options_.folder);
   }

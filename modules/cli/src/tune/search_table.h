@@ -4,15 +4,15 @@
 #include <string>
 #include <vector>
 
-#include "launch/text_table.h"
 #include "shoal/search/space.h"
 #include "shoal/search/tuner.h"
+#include "text_table.h"
 
 namespace shoal::cli::tune {
 
-/// Returns the lines of a table: a head, the best trial, the running trials, then the others, the newest first. If the
+/// Returns the lines of a table: a head, the best trial, the running trials, then the others, the better ones first. If the
 /// terminal has too few lines, the last line says how many trials are left out.
-std::vector<std::string> search_lines(const tuning::Tuner& tuner, launch::TableSize size);
+std::vector<std::string> search_lines(const tuning::Tuner& tuner, TableSize size);
 
 /// Returns all trials in order as CSV (RFC 4180) with a head: trial, state, value, step, seconds, attempts, status, error,
 /// and a column "param.NAME" for each parameter of the space, which is empty for trials without the parameter.

@@ -97,8 +97,7 @@ Result<void> take_steps(const TuneArguments& arguments, tuning::SearchHeader& he
         "--algorithm asha needs to know how many steps a trial takes that is not ended early: give --max-steps");
   }
   header.eta = arguments.eta;
-  const int64_t three_rungs = header.max_steps / (arguments.eta * arguments.eta * arguments.eta);
-  header.min_steps = arguments.min_steps.value_or(std::max<int64_t>(1, three_rungs));
+  header.min_steps = arguments.min_steps.value_or(tuning::default_min_steps(header.max_steps, arguments.eta));
   auto asha = tuning::Asha::create({.min_steps = header.min_steps, .max_steps = header.max_steps, .eta = header.eta});
   if (!asha) return std::move(asha).error().with_context("--algorithm asha");
   return {};

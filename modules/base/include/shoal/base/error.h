@@ -36,6 +36,8 @@ inline constexpr int kGaveWayStatus = 143;
 int exit_status(ErrorKind kind);
 /// True if exit_status(kind) is 2, 3 or 4: the task would fail the same way again, so launchers do not restart it.
 bool is_permanent(ErrorKind kind);
+/// True for the exit statuses 2, 3 and 4, of which is_permanent() speaks.
+bool is_permanent_status(int64_t status);
 
 /// One failure: its kind, and a sentence that says what was wrong, where, and what to do.
 class [[nodiscard]] Error {

@@ -35,4 +35,7 @@ struct ProcessInfo {
 /// Reads the facts about this process, as they are now.
 ProcessInfo read_process_info();
 
+/// Names a process for the sentences of others: "process 4711 on board7".
+std::string name_of(const ProcessInfo& process);
+
 }  // namespace shoal

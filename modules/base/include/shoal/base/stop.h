@@ -6,10 +6,15 @@
 #include <memory>
 
 #include "shoal/base/function.h"
+#include "shoal/base/time.h"
 
 namespace shoal {
 
 struct StopState;
+
+/// Signals that reach a process within this time after the first one are one request to stop: a service manager signals
+/// all processes of a service, and a launcher among these processes passes its own signal on to the others.
+inline constexpr Duration kOneStopRequest = std::chrono::milliseconds(500);
 
 class StopToken {
  public:

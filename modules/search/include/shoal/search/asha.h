@@ -12,13 +12,9 @@
 #include <vector>
 
 #include "shoal/base/result.h"
+#include "shoal/search/goal.h"
 
 namespace shoal::tuning {
-
-enum class Goal : uint8_t { kMin, kMax };
-
-/// True if the value `a` is better than `b`. NaN is worse than every number and no better than NaN.
-bool is_better(double a, double b, Goal goal);
 
 struct AshaOptions {
   int64_t min_steps = 0;  ///< Steps of the first rung, 1 or more.
@@ -27,6 +23,9 @@ struct AshaOptions {
       3;  ///< 2 or more. One in `eta` trials passes a rung; each rung has `eta` times the steps of the one before.
   Goal goal = Goal::kMin;
 };
+
+/// The first rung that gives three rungs: max_steps / eta^3, at least 1.
+int64_t default_min_steps(int64_t max_steps, int64_t eta);
 
 /// Decides which trials continue. The decisions depend only on the sequence of observations.
 class Asha {

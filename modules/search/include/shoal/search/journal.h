@@ -13,7 +13,7 @@
 #include <vector>
 
 #include "shoal/base/storage.h"
-#include "shoal/search/asha.h"
+#include "shoal/search/goal.h"
 #include "shoal/search/space.h"
 
 namespace shoal::tuning {
@@ -23,13 +23,6 @@ enum class Algorithm : uint8_t { kGrid, kRandom, kAsha };
 std::string_view to_string(Algorithm algorithm);
 /// An unknown name gives InvalidArgument, which lists the names.
 Result<Algorithm> parse_algorithm(std::string_view name);
-/// Returns "min" or "max".
-std::string_view to_string(Goal goal);
-/// An unknown name gives InvalidArgument, which lists the names.
-Result<Goal> parse_goal(std::string_view name);
-/// The goal that the name of a metric implies: kMin for names with "loss" or "error", kMax for names with "accuracy", "auc",
-/// "precision" or "recall". Another name gives InvalidArgument.
-Result<Goal> goal_of(std::string_view metric);
 /// The model_dir of a trial in the folder of its search: "DIR/trials/0007".
 std::string trial_folder(const std::string& folder, int64_t trial);
 

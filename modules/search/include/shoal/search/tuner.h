@@ -97,6 +97,7 @@ class Tuner {
   bool is_done() const;
   bool was_interrupted() const { return interrupted_at_.has_value(); }
   const std::vector<Trial>& trials() const { return trials_; }
+  Goal goal() const { return options_.goal; }
   /// The best of the trials that have not failed; the earlier of two equal ones. Null if none has a value.
   const Trial* best() const;
 

@@ -3,9 +3,10 @@
 /// Tables of text for a terminal, in columns as wide as their longest text.
 #include <cstddef>
 #include <string>
+#include <string_view>
 #include <vector>
 
-namespace shoal::cli::launch {
+namespace shoal::cli {
 
 /// How much room a terminal has.
 struct TableSize {
@@ -19,6 +20,12 @@ struct TextColumn {
   std::vector<std::string> cells{};
 };
 
+/// False for the bytes that continue a character of UTF-8.
+bool begins_character(char byte);
+
+/// Returns the number of characters of `text`, which should be UTF-8.
+size_t characters_in(std::string_view text);
+
 /// Returns a line of titles and a line for each row. Each line is shorter than a terminal of `columns` characters, because
 /// a full line would wrap. A character that moves the cursor becomes a space.
 std::vector<std::string> text_table(const std::vector<TextColumn>& table, int columns);
@@ -26,4 +33,4 @@ std::vector<std::string> text_table(const std::vector<TextColumn>& table, int co
 /// Returns as much of a line as fits, without cutting a UTF-8 character in two, and without spaces at the end.
 std::string fitted_line(std::string line, int columns);
 
-}  // namespace shoal::cli::launch
+}  // namespace shoal::cli

@@ -1,26 +1,31 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "launch/text_table.h"
+#include "text_table.h"
 
 #include <algorithm>
 #include <cstdint>
 
-namespace shoal::cli::launch {
+namespace shoal::cli {
 namespace {
 
 std::string padded(std::string text, size_t width, bool right) {
   std::replace_if(
       text.begin(), text.end(), [](char c) { return uint8_t(c) < 0x20 || c == 0x7f; }, ' ');
-  const std::string space(width - std::min(width, text.size()), ' ');
+  const std::string space(width - std::min(width, characters_in(text)), ' ');
   return right ? space + text : text + space;
 }
 
 }  // namespace
 
+bool begins_character(char byte) { return (uint8_t(byte) & 0xc0) != 0x80; }
+
+size_t characters_in(std::string_view text) { return size_t(std::ranges::count_if(text, begins_character)); }
+
 std::string fitted_line(std::string line, int columns) {
-  size_t width = size_t(std::max(columns - 1, 10));
-  if (line.size() > width) {
-    while (width > 0 && (uint8_t(line[width]) & 0xc0) == 0x80) --width;
-    line.resize(width);
+  size_t room = size_t(std::max(columns - 1, 10));
+  for (size_t i = 0; i < line.size(); ++i) {
+    if (!begins_character(line[i]) || room-- > 0) continue;
+    line.resize(i);
+    break;
   }
   line.erase(line.find_last_not_of(' ') + 1);
   return line;
@@ -29,8 +34,8 @@ std::string fitted_line(std::string line, int columns) {
 std::vector<std::string> text_table(const std::vector<TextColumn>& table, int columns) {
   std::vector<std::string> lines(1 + (table.empty() ? 0 : table.front().cells.size()));
   for (const TextColumn& column : table) {
-    size_t widest = column.title.size();
-    for (const std::string& cell : column.cells) widest = std::max(widest, cell.size());
+    size_t widest = characters_in(column.title);
+    for (const std::string& cell : column.cells) widest = std::max(widest, characters_in(cell));
     const auto add = [&](std::string& line, const std::string& text) {
       line += (line.empty() ? "" : "  ") + padded(text, widest, column.right);
     };
@@ -41,4 +46,4 @@ std::vector<std::string> text_table(const std::vector<TextColumn>& table, int co
   return lines;
 }
 
-}  // namespace shoal::cli::launch
+}  // namespace shoal::cli
