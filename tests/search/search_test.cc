@@ -145,7 +145,8 @@ TEST(Search, RefusesWhatCannotBeSearched) {
   EXPECT_THAT(refusal({.folder = folder.path()}), HasSubstr("no parameter"));
   EXPECT_THAT(refusal({.folder = folder.path(), .parameters = {"x=1.."}}), HasSubstr("x: "));
   EXPECT_THAT(refusal({.folder = folder.path(), .parameters = {"x=1"}, .algorithm = tuning::Algorithm::kAsha}),
-              HasSubstr("shoal tune"));
+              HasSubstr("that returns an Experiment"));
+  EXPECT_THAT(refusal({.folder = folder.path(), .parameters = {"x=1"}, .max_steps = 9}), HasSubstr("leave them out"));
   EXPECT_THAT(refusal({.folder = folder.path(), .parameters = {"x=0..1"}, .algorithm = tuning::Algorithm::kGrid}),
               HasSubstr("a grid needs to know"));
 }

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Runs a hyper-parameter search in one call, within one program. `shoal tune` does the same with a process for each trial,
-/// with several trials at a time, and can end trials early.
+/// and with several trials at a time.
 #include <cstdint>
 #include <optional>
 #include <string>
 #include <vector>
 
 #include "shoal/base/std_function.h"
+#include "shoal/estimator/experiment.h"
 #include "shoal/estimator/metrics.h"
 #include "shoal/estimator/params.h"
 #include "shoal/estimator/run_config.h"
@@ -19,11 +20,14 @@ namespace shoal {
 struct SearchOptions {
   std::string folder = {};                ///< The folder of the journal and of the trials' folders.
   std::vector<std::string> parameters{};  ///< Texts for tuning::parse_parameter(), such as "learning-rate=1e-4..1e-1:log".
-  tuning::Algorithm algorithm = tuning::Algorithm::kRandom;  ///< kGrid or kRandom.
+  tuning::Algorithm algorithm = tuning::Algorithm::kRandom;  ///< kAsha is for trials that are experiments.
   std::optional<int64_t> trials = {};                        ///< The number of trials. Default: 20, or all of a grid.
   std::string metric = "loss";                               ///< The name of the metric that ranks the trials.
   std::optional<tuning::Goal> goal = {};  ///< kMin if less of the metric is better. Default: tuning::goal_of(metric).
-  int64_t seed = 1;                                          ///< The seed of the values that are drawn.
+  int64_t seed = 1;                       ///< The seed of the values that are drawn.
+  std::optional<int64_t> max_steps = {};  ///< Only with kAsha, required there: steps of a trial that is not ended early.
+  std::optional<int64_t> min_steps = {};  ///< Only with kAsha: steps of the first rung. Default: max_steps / eta^3.
+  std::optional<int64_t> eta = {};        ///< Only with kAsha: tuning::AshaOptions::eta. Default: 3.
   RunConfigOptions config = {};  ///< The config of the trials; each gets its own model_dir. `config.stop` ends the search.
 };
 
@@ -49,9 +53,29 @@ using TrialFunction = std::function<Metrics(const Params& params, const RunConfi
 ///
 /// A range of numbers gives numbers in params, and a list of texts gives texts: params.get_real("dropout"),
 /// params.get_string("units").
-/// Raises InvalidArgument for parameters that cannot be read, a metric of unknown goal and the algorithm kAsha, FailedPrecondition if the folder
-/// holds another search, DataLoss for a damaged journal, and Unavailable if another process searches in the folder or a
-/// file cannot be written.
+/// Raises InvalidArgument for parameters that cannot be read, a metric of unknown goal, the algorithm kAsha, and steps or eta
+/// without kAsha; FailedPrecondition if the folder holds another search; DataLoss for a damaged journal; and Unavailable if
+/// another process searches in the folder or a file cannot be written.
 SearchResult search(const SearchOptions& options, const TrialFunction& train);
+
+/// Makes the experiment of a trial from its parameters. The estimator takes the given config, or a copy that
+/// RunConfig::replace() made.
+using TrialExperiment = std::function<Experiment(const Params& params, RunConfig config)>;
+
+/// Like search() with a function that trains, but runs train_and_evaluate() itself: `make` only makes the experiment. The
+/// value of a trial is that of its last evaluation.
+///
+/// Since this search sees each evaluation, the algorithm may be kAsha: trials whose values are not among the best at their
+/// step end early. Then max_steps replaces that of the TrainSpec, each checkpoint is evaluated (EvalSpec::throttle_secs is
+/// 0), and checkpoints come every min_steps steps unless options.config says otherwise. Trials run one after another, so a
+/// trial is compared with those before it.
+///
+///   shoal::search({.folder = "s", .parameters = {"learning-rate=1e-4..1e-1:log"}, .algorithm = shoal::tuning::Algorithm::kAsha,
+///                  .trials = 64, .max_steps = 9000},
+///                 [](const shoal::Params& params, shoal::RunConfig config) -> shoal::Experiment { ... });
+///
+/// Raises the errors of the other search(); with kAsha also InvalidArgument if max_steps is missing, or if steps and eta are
+/// outside the ranges of tuning::AshaOptions.
+SearchResult search(const SearchOptions& options, const TrialExperiment& make);
 
 }  // namespace shoal
