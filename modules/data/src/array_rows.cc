@@ -15,7 +15,7 @@
 namespace shoal::data {
 
 struct ArrayRows::State {
-  std::string path;  ///< The file, and in an NPZ file the array, as errors name them.
+  std::string path;  ///< How errors name the array: the file's path, and in an NPZ file also the array's name.
   std::string name = {};
   std::string type = {};
   Shape shape = {};
@@ -30,7 +30,7 @@ struct ArrayRows::State {
   std::optional<Tensor> all = {};
   int64_t row = 0;  ///< The number of the row to read next.
 
-  /// The number of rows; 0 if rows have no elements, of which a header of a few bytes could promise any number.
+  /// The number of rows; 0 if rows have no elements: a tiny file could claim any number of empty rows.
   int64_t rows() const { return shape.rank() == 0 ? 1 : shape.elements() == 0 ? 0 : shape[0]; }
   Shape row_shape() const { return shape.rank() == 0 ? Shape{} : Shape(shape.dims().subspan(1)); }
   Result<bool> next(Tensor& out);

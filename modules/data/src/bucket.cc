@@ -91,7 +91,7 @@ class BucketStage final : public Stage {
     for (size_t i = 0; i < buckets_.size(); ++i) {
       if (int64_t(buckets_[i].size()) != waiting[i]) return damaged_position();
     }
-    if (ended) {  // Reads the input to its end again, since stages may act there (cache).
+    if (ended) {  // Reads the input to its end again: a cache(), for one, becomes complete there.
       Item none;
       SHOAL_TRY(const bool more, input_->next(none));
       if (more) return damaged_position();

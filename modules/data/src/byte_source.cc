@@ -72,8 +72,8 @@ class StoppableSource final : public ByteSource {
 
 enum class Compression { kNone, kGzip, kZstd, kLz4 };
 
-/// True if the file begins with the length of a TFRecord and the length's checksum: one in 65,536 such lengths begins with
-/// the same bytes as gzip.
+/// True if the file begins with the length of a TFRecord and the length's checksum. Such a file is no gzip file,
+/// although one in 65,536 such lengths begins with the same two bytes as gzip.
 Result<bool> begins_with_a_record(const ReadableFile& file) {
   std::array<char, kRecordHeadBytes> head{};
   if (file.size() < head.size()) return false;

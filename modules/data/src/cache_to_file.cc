@@ -43,7 +43,7 @@ class UnfinishedCache {
   Result<void> finish() {
     SHOAL_TRY_VOID(writer_.finish());
     SHOAL_TRY(const bool in_place, lock_->is_in_place());
-    if (!in_place) {  // Without the lock file, another iterator may write the file now.
+    if (!in_place) {  // Somebody removed the lock file, so another iterator may write the file now.
       finished_ = true;
       return unavailable(cache_.lock_path() + " was removed while " + cache_.path + " was being written");
     }
@@ -272,7 +272,7 @@ class FileCacheNode final : public Node {
     return std::make_unique<FileCacheStage>(context, std::move(stage), cache_);
   }
   std::string_view kind() const override { return "cache"; }
-  /// The path of the file does not change any element.
+  /// The path of the file is left out, since it does not change any element.
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(key, "cache in a file"); }
 
  private:

@@ -24,7 +24,7 @@ class ZipStage final : public Stage {
       SHOAL_TRY(const bool more, inputs_[i]->next(items_[i]));
       ended_ = !more;
     }
-    if (ended_) return false;  // Later calls end here, too: reading on in a longer input might fail.
+    if (ended_) return false;  // Also for later calls, since reading on in a longer input might fail.
     Element& united = item.own();
     united = Element();
     for (size_t i = 0; i < inputs_.size(); ++i) {
@@ -35,7 +35,7 @@ class ZipStage final : public Stage {
       SHOAL_TRY_VOID(unite(part.features, labelled_ && i == 1 ? united.labels : united.features));
       SHOAL_TRY_VOID(unite(part.labels, united.labels));
     }
-    // If two inputs had records, an error could not tell which of the records it is about.
+    // The element gets a record (its place in a file) only if one input has records: with two, errors could name the wrong.
     const auto with_records = [](const Item& one) { return one.has_records(); };
     if (std::ranges::count_if(items_, with_records) == 1) item.take_records(*std::ranges::find_if(items_, with_records));
     return true;

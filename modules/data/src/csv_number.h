@@ -17,7 +17,7 @@
 
 namespace shoal::data {
 
-/// Reads a whole number with a point or an exponent ("70.0", "7e1"), as programs without whole numbers write it.
+/// Reads a whole number with a point or an exponent ("70.0", "7e1"), as programs that have no integer type write it.
 template <class T>
 std::optional<T> whole_number(std::string_view field) {
   const size_t point = field.find('.');

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Reads records of plain fields, as most are, in one pass, without a search for separators first.
+// Reads records of plain fields (most records are plain) in one pass, without a search for separators first.
 #include <array>
 #include <charconv>
 #include <cstring>

@@ -234,7 +234,7 @@ Result<std::vector<std::string>> fields_of(std::string_view record, const CsvOpt
 Result<void> follow_header(const RecordReader& reader, std::string_view record, CsvParser& parser) {
   if (parser.options().by_position) return {};
   const auto header = fields_of(record, parser.options());
-  if (!header && looks_like_remark(record)) return {};  // A comment may have any quotes. Sets no layout.
+  if (!header && looks_like_remark(record)) return {};  // A comment line, which sets no layout.
   if (!header) {
     return reader.damaged("the header: " + header.error().message() +
                           "; if the line is no header, by_position takes columns from left to right");

@@ -48,7 +48,7 @@ class CsvParser {
   void set_layout(CsvLayout layout);
   /// The options with which the parser was made.
   const CsvOptions& options() const { return options_; }
-  /// InvalidArgument with a sentence about the field that does not fit; the caller adds file and line.
+  /// Makes `element`. InvalidArgument with a sentence about a field that does not fit; the caller adds file and line.
   Result<void> parse(std::string_view record, Element& element);
   /// The place of parse()'s error in the record, in bytes; 0 unless the error is about a quote.
   size_t error_at() const { return error_at_; }

@@ -59,7 +59,7 @@ inline CsvState csv_state_after(CsvState state, char c, const CsvSyntax& syntax)
 class CsvSplitter {
  public:
   explicit CsvSplitter(CsvSyntax syntax) : syntax_(syntax) {}
-  /// InvalidArgument with a sentence about a misplaced quote or CR; error_at() is the place of it.
+  /// Finds the fields of `record`. InvalidArgument for a misplaced quote or CR, whose place is error_at().
   Result<void> split(std::string_view record);
   /// The fields of the last record. They point into the record or, if quotes were doubled, into the splitter's memory.
   const std::vector<std::string_view>& fields() const { return fields_; }
@@ -74,7 +74,7 @@ class CsvSplitter {
 
   const CsvSyntax syntax_;
   std::vector<std::string_view> fields_;
-  std::string unquoted_;                      // Fields with doubled quotes made single. Not reallocated within a record.
+  std::string unquoted_;                      // Fields with doubled quotes made single; fields_ points into this.
   bool has_quotes_ = false, has_cr_ = false;  // True if the record has a quote; true if it has a CR.
   size_t error_at_ = 0;
 };

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// zstd (RFC 8878) and lz4 frames, decoded by the libraries of those names. A build without one refuses its format here.
+// zstd (RFC 8878) and lz4 frames, decoded by the libraries of those names. Without its library, a format is refused.
 #include <algorithm>
 #include <vector>
 

@@ -75,7 +75,7 @@ class GzipSource final : public ByteSource {
   static constexpr uint64_t kPendingBytesMax = 64 << 10;
 
   /// Looks for another member behind the last one. As gzip(1) does, this passes over zeros, which fill tapes and blocks,
-  /// and over everything that follows if it is no member.
+  /// and then over the rest of the file if no member begins there.
   Result<bool> find_member() {
     for (;;) {
       SHOAL_TRY_VOID(refill(kGzipMagicBytes));

@@ -174,7 +174,7 @@ Result<Tensor> read_tensor(ByteSource& source, const IdxOptions& options) {
   return tensor;
 }
 
-/// Puts the file's name before the sentence, unless a lower layer named it already.
+/// Puts the file's name before the error's message, unless the message begins with the name already.
 Error in_file(Error error, const std::string& path) {
   if (error.message().starts_with(path)) return error;
   return std::move(error).with_context(path);

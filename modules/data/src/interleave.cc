@@ -131,7 +131,7 @@ class InterleaveStage final : public Stage {
     uint64_t fingerprint;
     std::unique_ptr<StageContext> context;
     std::unique_ptr<Stage> stage;
-    BackgroundStage* background = nullptr;  ///< Is `stage` if that works in the background, else null.
+    BackgroundStage* background = nullptr;  ///< Points to `stage` if that stage works in the background, else null.
   };
 
   int64_t taken() const { return next_number_ - (ahead_ ? 1 : 0); }
@@ -256,8 +256,8 @@ class InterleaveStage final : public Stage {
   size_t turn_ = 0;          // The slot whose turn it is.
   int64_t given_ = 0;        // How many elements that slot gave in this turn.
   std::vector<std::optional<Open>> slots_;
-  std::optional<Open> ahead_;  // In the background: the started dataset for the next free slot. Positions omit it.
-  std::optional<Error> ahead_error_;  // The error of opening the next element's dataset, until its turn.
+  std::optional<Open> ahead_;  // If options_.parallel: the dataset started for the next free slot. Not in positions.
+  std::optional<Error> ahead_error_;  // The error of opening the next dataset, returned at its turn.
   std::optional<Error> unsaved_;
 };
 
@@ -271,7 +271,7 @@ class InterleaveNode final : public Node {
     return std::make_unique<InterleaveStage>(context, std::move(stage), fn_, options_, name_, key);
   }
   std::string_view kind() const override { return "interleave"; }
-  /// If the order is fixed, reading in the background changes neither elements nor positions.
+  /// options_.parallel is left out: with a fixed order, it changes neither elements nor positions.
   RandomKey fold_parameters(RandomKey key) const override {
     key = fold_in(key, options_.deterministic ? "interleave" : "interleave/any order");
     return fold_in(fold_in(key, uint64_t(options_.cycle)), uint64_t(options_.block));

@@ -18,7 +18,7 @@ struct Neighbours {
   std::vector<float> weights;
 };
 
-/// Returns for each of `size` new pixels of a line the old pixels, of `old_size`, that it is made from. The weights form
+/// A line of `old_size` pixels is resized to `size`: returns the old pixels that make each new one. The weights form
 /// a triangle around the new pixel's centre, as wide as two new pixels if the line gets shorter, else as two old ones.
 std::vector<Neighbours> neighbours(int64_t old_size, int64_t size) {
   const double scale = double(old_size) / double(size);

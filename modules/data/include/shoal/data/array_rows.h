@@ -31,7 +31,7 @@ class ArrayRows {
   const std::string& type() const;
   const Shape& shape() const;
   int64_t rows() const;  ///< The size of the first axis; 1 for a scalar, 0 if rows have no elements.
-  /// Reads the next row, with the types of read_npy() and the array's shape without its first axis. False behind the last.
+  /// Reads the next row, with the types of read_npy() and the array's shape without its first axis. False after the last.
   /// InvalidArgument for a row over 256 MiB. The first call reads an array in Fortran's order, or of an IDX file, as a
   /// whole: InvalidArgument if it has more than 1 GiB. Other errors are read_npy()'s; they name file, array and row.
   Result<bool> next(Tensor& row);

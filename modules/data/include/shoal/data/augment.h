@@ -71,8 +71,8 @@ enum class ResizeMethod {
   kNearest,   ///< A new pixel is the old one whose centre is nearest to the new one's.
 };
 /// Returns the image with the sides of `size`, both >= 1. With kBilinear, the weight of an old pixel falls linearly with
-/// its distance from the new pixel's centre, and is 0 from one pixel's width on: a new pixel's if the image shrinks, an old
-/// one's if it grows. Rows are resized first. Pillow's BILINEAR rounds uint8 after the rows, and so differs by at most 1.
+/// its distance from the new pixel's centre, down to 0 at the width of one pixel: of a new pixel if the image shrinks, else
+/// of an old one. Rows are resized first. Pillow's BILINEAR rounds uint8 after the rows, and so differs by at most 1.
 Tensor resize(const Tensor& image, ImageSize size, ResizeMethod method = ResizeMethod::kBilinear);
 
 struct RandomResizedCropOptions {

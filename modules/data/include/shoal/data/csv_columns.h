@@ -62,7 +62,7 @@ enum class CsvFieldKind {
 };
 struct CsvFieldLook {
   CsvFieldKind kind = CsvFieldKind::kMissing;
-  double number = 0;  ///< The float64 that is nearest to the field's number; 0 if the field is none.
+  double number = 0;  ///< The float64 that is nearest to the field's number; 0 if the field is no number.
 };
 CsvFieldLook look_at_csv_field(std::string_view field, const std::string& missing_text = {});
 

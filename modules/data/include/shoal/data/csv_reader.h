@@ -41,7 +41,7 @@ class CsvReader {
   /// record. If the last header line is a header with as many columns, returns its fields, else none. InvalidArgument,
   /// with both lists of names, if that header has one of `names` over another column.
   Result<std::vector<std::string>> name_columns(const std::vector<std::string>& names);
-  /// Returns the fields of the next record as text, whatever their number; an empty line has one field. No fields: the end.
+  /// Returns the fields of the next record as text, however many there are; an empty line has one. Empty at the end.
   Result<std::vector<std::string>> fields();
   /// Returns the fields of the next record, which names the columns. DataLoss if that record is blank, since the names then
   /// come after it. When a later record has more or fewer fields, the error of next() also quotes the header.

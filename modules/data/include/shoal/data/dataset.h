@@ -93,7 +93,7 @@ struct PaddedBatchOptions {
   bool drop_remainder = false;  ///< True: a smaller last batch is dropped.
 };
 struct BucketOptions {
-  /// Ascending. Bucket 0: lengths below boundaries[0]; bucket i: [boundaries[i - 1], boundaries[i]); last one: the rest.
+  /// Ascending lengths. Bucket 0: below boundaries[0]; bucket i: [boundaries[i - 1], boundaries[i]); last bucket: the rest.
   std::vector<int64_t> boundaries = {};
   /// The batch size of each bucket: one number more than there are boundaries; or one number for all buckets.
   std::vector<int64_t> batch_sizes = {};
@@ -141,11 +141,11 @@ class Dataset {
   /// The elements that a generator makes; each pass calls `open` once for its generator. Cannot be resumed: save() fails
   /// with FailedPrecondition.
   static Dataset from_generator(std::function<GeneratorFn()> open, GeneratorOptions options = {});
-  /// As above, for a generator that may wait, or takes long for an element. `stop` stops when the training is cancelled,
-  /// and when no more elements are wanted; the generator then returns shoal::cancelled(), or false, and the element counts
-  /// as not yet made. While a generator without the token waits, a cancelled training waits, too.
+  /// As from_generator() without a token, for a generator that may wait or is slow. `stop` stops when the training is
+  /// cancelled, and when no more elements are wanted; the generator then returns shoal::cancelled(), or false, and the
+  /// element counts as not yet made. While a generator without the token waits, a cancelled training waits, too.
   static Dataset from_generator(std::function<GeneratorFn(StopToken stop)> open, GeneratorOptions options = {});
-  /// As above, for a generator that can be resumed: open_at(n) must return a generator that starts with element n.
+  /// As from_generator(), but can be resumed: open_at(n) must return a generator that starts with element n.
   static Dataset from_resumable_generator(std::function<GeneratorFn(int64_t first)> open_at, GeneratorOptions options = {});
   static Dataset from_resumable_generator(std::function<GeneratorFn(int64_t first, StopToken stop)> open_at,
                                           GeneratorOptions options = {});
@@ -223,13 +223,13 @@ class Dataset {
   /// Calls `fn` on each element. Its error (or exception) ends iteration at that element's turn, and the error tells the
   /// file and line that the element was read from, or its number. A std::logic_error is InvalidArgument.
   Dataset map(MapFn fn, MapOptions options = {}) const;
-  /// As above, for a function that draws random numbers, as to augment pictures.
+  /// As map() above, for a function that draws random numbers, for example to augment pictures.
   ///
   ///   pictures.map([](Element one, RandomStream& random) { return random.below(2) ? flipped(one) : one; }, {.parallel = 4})
   Dataset map(RandomMapFn fn, MapOptions options = {}) const;
-  /// The elements for which fn is true. Errors are as map's.
+  /// The elements for which fn returns true. Errors are as map's.
   Dataset filter(FilterFn fn) const;
-  /// As above, for a function that draws random numbers. It is called for every element, even for skipped ones. For `seed`
+  /// As filter() above, for a function that draws random numbers. It is called even for skipped elements. For `seed`
   /// see ShuffleOptions::seed.
   Dataset filter(RandomFilterFn fn, std::optional<int64_t> seed = {}) const;
   /// Leaves out the elements for which the function of the map or filter right before it fails: up to `count_max` of
@@ -239,15 +239,15 @@ class Dataset {
   /// Calls `fn` on each element, with a state that begins as `initial` and that `fn` may change. Errors are as map's. Saved
   /// positions contain the state: if it takes more than 4096 bytes, save() fails with FailedPrecondition.
   Dataset scan(Element initial, ScanFn fn) const;
-  /// The elements before the first one for which fn is false. Errors are as map's.
+  /// The elements before the first one for which fn returns false. Errors are as map's.
   Dataset take_while(FilterFn fn) const;
-  /// The elements of the dataset that fn makes of the first element, then those of the second dataset, and so on. Random
+  /// Makes a dataset of each element by fn, and gives all elements of the first dataset, then of the second... Random
   /// operations without a seed in these datasets draw other numbers in each dataset and pass. Errors of fn are as map's.
   ///
   ///   Dataset::list_files("data/*.csv").flat_map([&](const Element& name) {
   ///     return Dataset::csv({name.features.single().strings()[0]}, table); })
   Dataset flat_map(DatasetFn fn) const;
-  /// As above, but several of these datasets are open at once, and each gives `block` elements at its turn. If a dataset
+  /// As flat_map(), but several datasets are open at once, and each gives `block` elements at its turn. If a dataset
   /// ends, the next element's dataset takes its slot, when that slot's turn comes again. With 2 open of 1, 2, 3, 4, 5, each
   /// 6 times, and blocks of 4: 1111 2222 11 22 3333 4444 33 44 5555 55. Raises InvalidArgument for numbers out of range.
   Dataset interleave(DatasetFn fn, InterleaveOptions options = {}) const;
@@ -274,7 +274,7 @@ class Dataset {
   /// than a given size, end iteration with InvalidArgument, as do names in the options that no tensor has. Raises
   /// InvalidArgument for numbers out of range, and for values that are no scalars.
   Dataset padded_batch(int64_t size, PaddedBatchOptions options = {}) const;
-  /// Batches of elements of similar lengths: each waits in its length's bucket until that can fill a batch. Rows are padded
+  /// Batches of elements of similar lengths: elements wait in their length's bucket until it fills a batch. Rows are padded
   /// as by padded_batch. At the end, buckets give smaller batches unless padding.drop_remainder. A resume reads on from the
   /// oldest waiting element. Errors of `length` are as map's. Raises InvalidArgument for unsorted boundaries, sizes < 1.
   ///
@@ -352,7 +352,7 @@ class Dataset {
   bool overlaps_by_shuffle(const Dataset& other) const;
   /// Whether the dataset ends; nullopt if that is not known (generators).
   std::optional<bool> is_finite() const;
-  /// True for repeat() without a count, behind any other stages: such a dataset ends only if its input is empty.
+  /// True if a repeat() without a count makes this dataset endless. It then ends only if that repeat's input is empty.
   bool repeats_for_ever() const;
   /// The number of elements, if it is finite and known without reading them.
   std::optional<int64_t> cardinality() const;

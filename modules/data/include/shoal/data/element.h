@@ -42,7 +42,7 @@ class TensorMap {
   std::vector<std::pair<std::string, Tensor>> tensors_;
 };
 
-/// One element of a dataset. If the last stage makes batches, it is a batch.
+/// One element of a dataset. If the last stage makes batches, the element is a batch.
 struct Element {
   TensorMap features;
   TensorMap labels;  ///< Empty: the element has no labels.

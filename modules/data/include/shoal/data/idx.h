@@ -34,7 +34,7 @@ struct ImagesAndLabels {
 };
 
 /// Reads a pair of IDX files: uint8 images [count, height, width] and uint8 labels [count]. Errors are those of read_idx();
-/// DataLoss if type, rank or counts do not fit.
+/// DataLoss if a file has another type or rank, or if the two counts differ.
 Result<ImagesAndLabels> read_idx_images_labels(Storage& storage, const std::string& images_path,
                                                const std::string& labels_path, const IdxOptions& options = {});
 

@@ -26,7 +26,7 @@ struct ImageOptions {
   /// The number of channels of the tensor, with these meanings:
   ///   0   the channels of the file: 1 for grey, 2 for grey and alpha, 3 for colours, 4 for colours and alpha. A
   ///       transparent colour of a PNG file (its chunk tRNS) counts as alpha.
-  ///   1   grey. Of a PNG file with colours it is the luma, (19595 red + 38470 green + 7471 blue) / 65536, rounded; a JPEG
+  ///   1   grey. A PNG file with colours gives the luma, (19595 red + 38470 green + 7471 blue) / 65536, rounded; a JPEG
   ///       file has a luma of its own.
   ///   3   red, green and blue.
   ///   4   red, green, blue and alpha, which is 255 where the file has no alpha.
