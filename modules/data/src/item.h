@@ -112,7 +112,7 @@ class Item {
 
   /// Makes the item the only owner of its element: an element that it only refers to is copied into its own storage.
   Element& materialise(BufferPool& pool);
-  /// As materialise(), but for reading only: copies a row of tensors, and no element that other items share.
+  /// As materialise(), but for reading only: copies a row of tensors, but not an element that other items share.
   const Element& readable(BufferPool& pool);
   /// Moves the element out, with its records, so that several items can refer to it.
   std::shared_ptr<const Held> share(BufferPool& pool);
@@ -139,9 +139,9 @@ inline bool same_name(const std::string& a, const std::string& b) {
   return true;
 }
 
-/// Gives `map` tensors with the names of `count` columns of `like`, from `first` on. ready_tensor() then prepares each.
+/// Gives `map` tensors named as `count` columns of `like`, from column `first` on. ready_tensor() then prepares each.
 void ready_names(TensorMap& map, const Item& like, size_t first, size_t count);
-/// As above, for tensors called `names`, in byte order. A map that has these names already stays as it is.
+/// Gives `map` tensors called `names`, which are in byte order. A map that has these names already stays as it is.
 void ready_names(TensorMap& map, const std::vector<std::string>& names);
 /// Makes `tensor` a writable tensor of this type and shape: keeps the present one if it fits, else takes one from `pool`.
 void ready_tensor(Tensor& tensor, DType dtype, const Shape& shape, BufferPool& pool);

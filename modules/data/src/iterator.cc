@@ -24,7 +24,7 @@ class PipelineIterator final : public Iterator {
     if (failure_) return *failure_;
     if (ended_) return false;
     remember_place();
-    std::swap(item_.own(), batch);  // The stages reuse the storage of the batch before.
+    std::swap(item_.own(), batch);  // The stages reuse the storage of the previous batch.
     Result<bool> more = stage_->next(item_);
     std::swap(more && *more ? item_.materialise(context_->env.buffers()) : item_.own(), batch);
     return settle(std::move(more));
@@ -103,8 +103,8 @@ class PipelineIterator final : public Iterator {
   }
 
  private:
-  /// A stop interrupts the stages on the way to the next element, where they have no position. So the position before it is
-  /// kept. That costs a few numbers written into a string for each batch of a training.
+  /// Saves the position before each element. A stop may interrupt the stages on the way to an element, where they have no
+  /// position. Saving costs a few numbers written into a string for each batch of a training.
   void remember_place() {
     if (!context_->options.stop.stop_possible() || no_place_) return;
     place_.clear();
@@ -192,7 +192,7 @@ class OwnIterator final : public Iterator {
       : env_(std::move(env)), inner_(std::move(inner)) {}
 
   Result<bool> next(Batch& batch) override {
-    // The compute mode of training and of the pool's threads, so that every thread computes equal numbers.
+    // Sets the compute mode that training and the pool's threads have, so that every thread computes equal numbers.
     const ComputeMode mode;
     return inner_->next(batch);
   }

@@ -103,7 +103,7 @@ Result<void> JsonGatherer::end_list() {
 }
 
 Result<void> JsonGatherer::count_one() {
-  elements_ += wants_element();  // False at the end of a list, which is no element.
+  elements_ += wants_element();  // wants_element() is false at a list's end: no element.
   if (counts_.empty()) {
     is_done_ = true;
     return {};

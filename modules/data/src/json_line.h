@@ -43,7 +43,7 @@ class JsonTree {
 class JsonLineParser final : json::Events {
  public:
   explicit JsonLineParser(const JsonLinesOptions& options);
-  /// InvalidArgument or DataLoss with a sentence about what does not fit; the caller adds file and line.
+  /// Makes `element` of a line. InvalidArgument or DataLoss tells what is wrong in the line; the caller adds file and line.
   Result<void> parse(std::string_view line, Element& element);
 
  private:

@@ -13,7 +13,7 @@
 namespace shoal::data {
 
 /// Reads the array in `source` from its start to its end, as documented at read_npy(). Errors do not name the file.
-/// `bytes_max` is the part of NpyOptions::bytes_max that arrays read before have left.
+/// `bytes_max` is what is left of NpyOptions::bytes_max after the arrays of the file that were read before.
 Result<Tensor> read_npy_array(ByteSource& source, uint64_t bytes_max);
 
 /// The bytes of an NPY file that holds a tensor, made piece by piece.

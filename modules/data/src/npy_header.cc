@@ -202,7 +202,7 @@ Result<NpyType> NpyDict::type_of(std::string_view descr) const {
   return type;
 }
 
-/// Reads all of `out`, a part of the file that errors call `what`; it begins at `offset`.
+/// Fills `out` with the part of the file that begins at `offset`. DataLoss, calling this part `what`, if the file ends.
 Result<void> read_part(ByteSource& source, std::span<char> out, uint64_t offset, const char* what) {
   SHOAL_TRY(const size_t count, source.read(std::as_writable_bytes(out)));
   if (count == out.size()) return {};

@@ -39,7 +39,7 @@ class ParallelMapStage final : public Stage {
     bool has_waited = false;
     while (true) {
       drop_gone();
-      if (slots_.empty()) {  // Nothing was read, or only inputs that were returned before the save.
+      if (slots_.empty()) {  // No inputs were read, or only those that were returned before a resume.
         if (ended_) return false;
         read_ahead(lock);
         continue;
@@ -225,7 +225,7 @@ class ParallelMapStage final : public Stage {
     }
   }
 
-  /// Saves which inputs behind the position were returned already (if order does not matter), as distances from it.
+  /// If order does not matter: saves which inputs behind the position were returned already, by distance from the position.
   void save_gone(StateWriter& out) const {
     const Workers::Lock lock = workers_.lock();
     std::vector<int64_t> ahead;
@@ -278,7 +278,7 @@ class ParallelMapStage final : public Stage {
   ElementNumber first_;  ///< The number of the first input since begin().
   int64_t read_ = 0;      ///< How many inputs were taken since begin().
   int64_t dropped_ = 0;  ///< How many inputs since begin() were returned and have left slots_.
-  /// If order does not matter: the inputs since begin() that were returned before the saved position, ascending.
+  /// If order does not matter: numbers of inputs since begin() that were returned before the position was saved, ascending.
   std::vector<int64_t> gone_;
   std::optional<Error> unsaved_;
   std::vector<std::unique_ptr<Slot>> spare_;

@@ -81,7 +81,7 @@ class PrefetchStage final : public BackgroundStage {
     std::string position;  ///< The input's position after `item`.
   };
 
-  /// Called before the background starts, so the consumer may use the input.
+  /// Called before the background job starts, so the consumer's thread may still use the input.
   void begin() {
     begun_ = true;
     unsaved_ = save_input(position_);

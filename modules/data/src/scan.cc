@@ -7,7 +7,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr size_t kStateBytesMax = 4096;  // Positions contain the state, and a trainer sends one with each gradient.
+constexpr size_t kStateBytesMax = 4096;  // Positions contain the state, and a trainer sends a position with each gradient.
 
 class ScanStage final : public OneInputStage {
  public:

@@ -55,7 +55,7 @@ struct Progress {
   bool ended = false;   ///< True once the input's end was seen.
 };
 
-/// Whether the counters are consistent. A draw leaves a hole that the next call fills, so reading stays one draw behind.
+/// Whether the counters are consistent. The hole of the last draw is not filled yet: its input is read by the next call.
 bool is_possible(const Progress& at, uint64_t capacity) {
   if (at.draws == 0) return at.inputs == 0;
   if (!at.ended) return at.inputs >= capacity && at.inputs - capacity == at.draws - 1;
@@ -70,7 +70,7 @@ std::vector<uint64_t> buffered_inputs(RandomKey key, const Progress& at, uint64_
   const uint64_t filled = std::min(capacity, at.inputs);
   const uint64_t replaced = at.inputs - filled;  // How many draws had their slot refilled.
   std::vector<uint64_t> slots(size_t(filled), kHole);
-  // Goes backwards, since the last draw of a slot decides. About filled * ln(filled) draws meet all slots.
+  // Goes backwards: the last draw of a slot tells its input. About filled * ln(filled) draws are enough to meet all slots.
   uint64_t unknown = filled;
   for (uint64_t draw = replaced; draw-- > 0 && unknown > 0;) {
     uint64_t& slot = slots[draws.at(draw, filled)];
@@ -213,7 +213,7 @@ class ShuffleStage final : public Stage {
     return true;
   }
 
-  /// Call it when no element in the buffer is older than next_anchor_, which then becomes the anchor. Saves a new next one.
+  /// Call it when no element in the buffer is older than next_anchor_, which becomes the anchor. Saves a new next_anchor_.
   void move_anchor() {
     if (next_anchor_.input > anchor_.input) std::swap(anchor_, next_anchor_);
     remember(next_anchor_);

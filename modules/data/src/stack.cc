@@ -27,7 +27,7 @@ std::vector<Column> columns_of(const Item& item) {
   return columns;
 }
 
-/// InvalidArgument unless `other`, element `row`, has the columns of element 0: `features` features, and then labels.
+/// InvalidArgument unless `other`, element `row` of the batch, has as many features and the same columns as element 0.
 Result<void> check_alike(std::string_view what, std::span<const Column> expected_columns, size_t features,
                          const Item& other, size_t row, bool padded) {
   const std::string where = std::string(what) + ": element " + std::to_string(row) + " of the batch ";

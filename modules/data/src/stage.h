@@ -38,7 +38,7 @@ class Stage {
   virtual Result<void> restart() = 0;
   /// Writes the position after the element returned last: at most a few hundred bytes per stage.
   virtual Result<void> save(StateWriter& out) const = 0;
-  /// Reads what save() wrote, into a new or used stage of an equal node. Bytes come from a file: every number is checked.
+  /// Reads what save() wrote, into a new or used stage of an equal node. Checks every number, as they come from a file.
   virtual Result<void> load(StateReader& in) = 0;
 };
 
@@ -88,7 +88,7 @@ class StageContext {
   // Guards the members below: the list of files, which only the outermost context has.
   mutable std::mutex files_mutex_;
   std::vector<const std::string*> files_;
-  std::deque<std::string> kept_paths_;  // Paths of datasets that end before the iterator.
+  std::deque<std::string> kept_paths_;  // Copies of paths whose dataset ends before the iterator.
   std::map<std::string, uint64_t> kept_lists_;  // For each list of paths, its first file's number.
 };
 
@@ -107,7 +107,7 @@ class Node {
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  /// `context` outlives the stage. Inputs come first, left to right, so random operations have the same numbers everywhere.
+  /// `context` outlives the stage. Makes the inputs' stages first, left to right: trainers number random operations alike.
   virtual Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const = 0;
   /// As make_stage(), but also measures the stage if the context has meters. Nodes call this for their inputs.
   Result<std::unique_ptr<Stage>> stage(StageContext& context) const;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The bytes of a Position: each stage writes little-endian base-128 numbers (at most ten bytes each) behind those of the
-/// stage before.
+/// The bytes of a Position: each stage writes little-endian base-128 numbers (at most ten bytes each) behind the numbers
+/// of the previous stage.
 #include <cstdint>
 #include <string>
 #include <string_view>

@@ -19,13 +19,13 @@ struct TarPlace {
 
 /// A file in an archive.
 struct TarEntry {
-  std::string name;    ///< A path with slashes; its bytes may be any.
+  std::string name;    ///< A path with slashes; it may contain any bytes.
   uint64_t bytes = 0;  ///< How many bytes its contents have.
 };
 
-/// Errors are DataLoss for a damaged archive, and FailedPrecondition for features that this reader lacks: files that are
-/// stored without their holes, and global pax headers with a name or a size. Both name the archive, the entry, counted from
-/// 1, and the offset at which the entry begins.
+/// Reads the files of an archive. DataLoss for a damaged archive. FailedPrecondition for features that this reader lacks:
+/// files stored without their holes, and global pax headers with a name or a size. Errors name the archive, the entry,
+/// counted from 1, and the offset at which the entry begins.
 class TarReader {
  public:
   /// Makes `place` the begin of the next entry, in the file that the other methods get.

@@ -23,8 +23,8 @@ struct SplitName {
 std::optional<SplitName> split_name(std::string_view path) {
   if (path.size() <= kUstarNameBytes) return SplitName{"", path};
   if (path.size() > kUstarPrefixBytes + 1 + kUstarNameBytes) return std::nullopt;
-  // The first slash whose rest fits gives the shortest prefix. The search begins at 1, since an empty prefix would lose the
-  // slash at the start of a path.
+  // The first slash with few enough bytes behind it gives the shortest prefix. The search begins at 1, since an empty
+  // prefix would lose the slash at the start of a path.
   const size_t slash = path.find('/', std::max<size_t>(path.size() - kUstarNameBytes - 1, 1));
   if (slash == std::string_view::npos || slash > kUstarPrefixBytes) return std::nullopt;
   return SplitName{path.substr(0, slash), path.substr(slash + 1)};
@@ -60,7 +60,7 @@ std::string header_block(char type, const SplitName& name, uint64_t bytes) {
   return {block.data(), block.size()};
 }
 
-/// Makes a record. The length at its start counts the length's own digits, too.
+/// Makes a record of a pax header. The length at its start counts the length's own digits, too.
 std::string pax_record(std::string_view key, std::string_view value) {
   const std::string text = " " + std::string(key) + "=" + std::string(value) + "\n";
   size_t length = text.size();

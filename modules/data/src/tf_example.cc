@@ -79,7 +79,7 @@ void check_options(const TfExampleOptions& options) {
   }
 }
 
-/// Makes a tensor for a record with only some values: `missing` everywhere, or zeros.
+/// Returns a tensor of feature.missing (one value for all elements, or the whole tensor); of zeros if that is unset.
 Tensor filled(const TfFeature& feature) {
   if (feature.missing && feature.missing->shape() == feature.shape) return feature.missing->clone();
   Tensor tensor = Tensor::zeros(feature.dtype, feature.shape);

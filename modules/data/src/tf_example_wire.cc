@@ -18,7 +18,7 @@ std::string_view view_of(pbf_reader& message) {
   return {view.data(), view.size()};
 }
 
-/// Calls `read`, in which protozero throws if the bytes are no protocol buffer, and returns DataLoss then.
+/// Calls `read`. If protozero throws in it, because the bytes are no protocol buffer, returns DataLoss.
 template <class Read>
 auto caught(const Read& read) -> Result<decltype(read())> {
   try {
@@ -28,7 +28,7 @@ auto caught(const Read& read) -> Result<decltype(read())> {
   }
 }
 
-/// Calls one(message) for each unpacked value of the form `form`, and packed(message) for each run of packed values.
+/// Calls one(message) for each unpacked value of wire type `form`, and packed(message) for each run of packed values.
 template <class One, class Packed>
 void for_each_value(std::string_view bytes, Form form, const One& one, const Packed& packed) {
   pbf_reader message = reader_of(bytes);
@@ -102,7 +102,7 @@ void read_entry(pbf_reader entry, TfValues& values, std::deque<std::string>& mer
         const std::string_view bytes = view_of(feature);
         if (values.list == list) {
           if (merged.empty() || values.bytes.data() != merged.back().data()) merged.emplace_back(values.bytes);
-          values.bytes = merged.back().append(bytes);  // In place, so that many pieces take only the memory of their bytes.
+          values.bytes = merged.back().append(bytes);  // In place, so that many pieces need no further copies.
         } else {
           values.list = list;
           values.bytes = bytes;

@@ -31,7 +31,7 @@ struct TfValues {
 
   /// Returns the number of values. DataLoss if the bytes are damaged.
   Result<int64_t> count() const;
-  // Each copies the values of a list of its kind. `out` has the size that count() returned.
+  // Each function copies all values of a list of its kind. `out` has the size that count() returned.
   Result<void> copy_floats(std::span<float> out) const;
   Result<void> copy_int64s(std::span<int64_t> out) const;
   /// Copies views of the texts, which point into the record.

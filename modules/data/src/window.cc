@@ -25,7 +25,7 @@ class WindowStage final : public Stage {
     if (rows_.size() < rows) rows_.resize(rows);
     for (size_t row = 0; row < rows; ++row) std::swap(rows_[row], items_[row * size_t(options_.stride)]);
     if (options_.drop_remainder && int64_t(rows) < size_) {
-      count_ = 0;  // A position saved from now on is at the input's end.
+      count_ = 0;  // So that save() writes the position of the input's end.
       return false;
     }
     SHOAL_TRY_VOID(stack("window", std::span(rows_).first(rows), nullptr, context_.env.buffers(), item));

@@ -34,7 +34,7 @@ class Workers {
   /// Waits for changed(). Another thread does the awaited work, often a user's function, so no deadline can be set.
   void wait(Lock& lock) { shared_->changed.wait(lock); }
   void changed() { shared_->changed.notify_all(); }
-  /// Returns once no job works; jobs then do no work before resume(). The consumer must not do any either.
+  /// Returns once no job works; jobs then do no work before resume(). The consumer must do none either.
   void pause(Lock& lock);
   void resume();
 
@@ -42,7 +42,7 @@ class Workers {
   struct Shared {
     std::mutex mutex;
     std::condition_variable changed;
-    // Guarded by the mutex.
+    // The mutex guards the members below.
     Step step;
     int jobs = 0;     ///< How many jobs are submitted or at work.
     int working = 0;  ///< Jobs inside `step`.

@@ -12,7 +12,7 @@
 namespace shoal::data {
 
 struct ZipWriterOptions {
-  /// Sizes and offsets from zip64_from on, and zip64_members_from members or more, take the zip64 form. Tests set less.
+  /// Sizes and offsets from zip64_from on, and zip64_members_from members or more, use zip64. Tests set lower limits.
   uint64_t zip64_from = 0xffffffff;
   uint64_t zip64_members_from = 0xffff;
 };
@@ -23,8 +23,8 @@ class ZipWriter {
   /// `file` must be at its start, and outlive the writer.
   explicit ZipWriter(WritableFile& file, ZipWriterOptions options = {}) : file_(file), options_(options) {}
 
-  /// Adds a member. `write` passes `bytes` bytes to the sink. It is called twice and must pass the same bytes, since the
-  /// checksum comes before them. `name` is UTF-8 of at most 65535 bytes.
+  /// Adds a member. `write` passes `bytes` bytes to the sink. It is called twice and must pass the same bytes, since
+  /// the checksum comes before the bytes. `name` is UTF-8 of at most 65535 bytes.
   Result<void> add(const std::string& name, uint64_t bytes, const std::function<Result<void>(const Sink& sink)>& write);
   /// Writes the directory. Nothing may be added afterwards.
   Result<void> finish();
