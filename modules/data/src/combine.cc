@@ -35,7 +35,7 @@ class ZipStage final : public Stage {
       SHOAL_TRY_VOID(unite(part.features, labelled_ && i == 1 ? united.labels : united.features));
       SHOAL_TRY_VOID(unite(part.labels, united.labels));
     }
-    // The element gets a record (its place in a file) only if one input has records: with two, errors could name the wrong.
+    // The element gets a record (its place in a file) only from a single input: with two, an error could name either one.
     const auto with_records = [](const Item& one) { return one.has_records(); };
     if (std::ranges::count_if(items_, with_records) == 1) item.take_records(*std::ranges::find_if(items_, with_records));
     return true;

@@ -51,7 +51,7 @@ class JsonLineParser final : json::Events {
   struct Target {
     bool label = false;
     size_t index = 0;  ///< The tensor's index in its map.
-    bool found = false;  ///< In this line.
+    bool found = false;  ///< True if the current line has the field.
   };
   Result<void> null() override;
   Result<void> boolean(bool value) override;

@@ -36,7 +36,7 @@ struct Decoding {
   }
 };
 
-/// Decodes numbers of as many bits as `Bits` has; value_of(bits) returns the value to store.
+/// Decodes numbers of the width of `Bits`; value_of(bits) returns the value to store.
 template <class Bits, class To, class ValueOf>
 void decode_numbers(const Decoding& what, const ValueOf& value_of) {
   const bool swapped = what.type.big_endian != (std::endian::native == std::endian::big);

@@ -39,7 +39,7 @@ class ParallelMapStage final : public Stage {
     bool has_waited = false;
     while (true) {
       drop_gone();
-      if (slots_.empty()) {  // No inputs were read, or only those that were returned before a resume.
+      if (slots_.empty()) {  // Every input that was read so far has been returned.
         if (ended_) return false;
         read_ahead(lock);
         continue;
@@ -283,7 +283,7 @@ class ParallelMapStage final : public Stage {
   std::optional<Error> unsaved_;
   std::vector<std::unique_ptr<Slot>> spare_;
 
-  // Changed by the consumer, read by jobs. The thread that sets a slot kRunning owns it. Guarded by the workers' mutex.
+  // Only the consumer adds or removes slots. The thread that sets a slot kRunning owns it. The workers' mutex guards this.
   std::deque<std::unique_ptr<Slot>> slots_;
 
   // The workers are the last member, because their destructor waits for jobs that use the other members.

@@ -7,7 +7,7 @@
 
 namespace shoal::data {
 
-/// Returns why an element of `node` may come at different positions in different passes or runs; empty if it may not.
+/// Returns why an element of `node` may come at different positions in different passes or runs; else empty.
 std::string_view why_elements_move(const Node& node);
 
 /// Implements Dataset::overlaps_by_shuffle().

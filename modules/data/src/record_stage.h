@@ -205,7 +205,7 @@ class RecordStage final : public Stage {
   StageContext& context_;
   const uint64_t first_file_;  // The number of the first of these files among all files of the iterator.
   size_t at_ = 0;
-  std::optional<RecordFile> file_;  // None: the file at at_ is not open yet.
+  std::optional<RecordFile> file_;  // Reads the file paths_[at_]. None: that file is not open yet.
 };
 
 /// Describes a source of records, and makes its RecordStage. `kind` is the method of Dataset, a literal.

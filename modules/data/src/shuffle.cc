@@ -220,7 +220,7 @@ class ShuffleStage final : public Stage {
     older_ = buffer_.size();
   }
 
-  /// Makes the buffer again from the counters: reads the input from the anchor on, and passes over what the buffer lacks.
+  /// Makes the buffer again from the counters: reads the input from the anchor on, and passes over other elements.
   Result<void> refill() {
     const std::vector<uint64_t> slots = buffered_inputs(pass_key(), at_, capacity_);
     std::vector<size_t> order;

@@ -53,7 +53,7 @@ class StageContext {
   /// operations that have no seed of their own use `key`, the key of that element. `parent` outlives the context.
   StageContext(StageContext& parent, RandomKey key);
 
-  /// Returns the key of the next random operation, in construction order: by the operation's own seed, else by the run's.
+  /// Returns the key of the random operation that is constructed next, from the operation's own seed, else the run's seed.
   RandomKey next_random_key(std::optional<int64_t> operation_seed);
 
   /// Registers the files that a stage reads, while the stage is made; the paths must outlive the context, unless it has a
@@ -124,7 +124,7 @@ class Node {
   virtual bool has_errors_of_elements() const { return false; }
   virtual bool is_shuffle() const { return false; }
   virtual bool is_unseeded_shuffle() const { return false; }
-  /// Returns why an element may come at different positions in different iterations or passes; empty if it may not.
+  /// Returns why an element may come at different positions in different iterations or passes; else empty.
   virtual std::string_view moves_elements() const { return {}; }
   /// Whether a node selects elements by position: take and skip, often used to divide data into training and evaluation.
   virtual bool cuts_by_position() const { return false; }

@@ -48,8 +48,8 @@ std::optional<uint64_t> number_of_field(const TarBlock& block, TarField field) {
   return value;
 }
 
-/// Compares the checksum with the sum of all bytes, in which the checksum itself counts as blanks. Some old programs summed
-/// signed bytes.
+/// Compares the checksum with the sum of all bytes, in which the checksum itself counts as blanks. Also accepts
+/// the sum of signed bytes, which some old programs wrote.
 bool has_its_checksum(const TarBlock& block) {
   int64_t unsigned_sum = 0, signed_sum = 0;
   for (size_t i = 0; i < block.size(); ++i) {

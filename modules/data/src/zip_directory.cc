@@ -52,7 +52,7 @@ Result<std::string> read_text_at(const ReadableFile& file, uint64_t offset, size
 /// The place of the directory, as told by the records at the end of the archive.
 struct ZipEnd {
   uint64_t members = 0;
-  uint64_t offset = 0, bytes = 0;  ///< Of the directory.
+  uint64_t offset = 0, bytes = 0;  ///< The directory's place.
   uint64_t end_offset = 0;  ///< The offset of the first record behind the directory.
 };
 
@@ -172,7 +172,7 @@ Result<std::string> zip_name(std::string_view bytes, uint16_t flags, uint64_t of
   return std::string(bytes);
 }
 
-/// Reads one member of the directory from `left`, and removes it there. `left` begins at `offset` in the file.
+/// Reads one member of the directory from the front of `left`, and removes it from `left`, which begins at `offset`.
 Result<ZipEntry> read_zip_entry(std::string_view& left, uint64_t offset) {
   if (left.size() < kZipDirectoryBytes) return zip_damaged(offset, "its directory ends within a member");
   ZipFields fields(left);

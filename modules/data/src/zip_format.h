@@ -8,10 +8,10 @@
 ///   directory      for each member: signature, version made by, version needed, flags, method, time, date, CRC-32, packed
 ///                  bytes, bytes, lengths of name, extra fields and comment, disk, attributes (2 and 4 bytes), offset of
 ///                  the local header; name; extra fields; comment
-///   zip64 end      signature, bytes of the rest, versions, disks, members (twice), bytes of the directory, its offset;
-///                  8 bytes for each of the last four and for the second
+///   zip64 end      signature, bytes of the rest (8 bytes), versions, disks, members (8 bytes, twice), bytes of the
+///                  directory (8 bytes), offset of the directory (8 bytes)
 ///   locator        signature, disk, offset of the zip64 end, number of disks
-///   end            signature, disks, members (twice), bytes of the directory, its offset, length of the comment; comment
+///   end            signature, disks, members (twice), bytes and offset of the directory, length of the comment; comment
 #include <cstddef>
 #include <cstdint>
 

@@ -17,7 +17,7 @@ namespace shoal::testing {
 namespace {
 
 constexpr int64_t kElementsMax = 64;  // At most this many elements of an input are checked, spread evenly.
-constexpr size_t kOutputsMax = 4096;  // Up to this many output elements, derivatives are computed one by one.
+constexpr size_t kOutputsMax = 4096;  // At most this many output elements are searched for the worst derivative.
 constexpr char kWeights[] = "check_gradient/weights";
 
 using Build = std::function<Value(const GradientInputs&)>;

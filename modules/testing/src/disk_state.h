@@ -32,7 +32,7 @@ struct DiskCall {
 struct DiskState {
   explicit DiskState(SimulatedDiskOptions disk_options);
 
-  /// perform() runs `effect` unless a fault prevents it. Effects return 0 or an errno; `half`: the process dies halfway.
+  /// What a call does, which perform() runs unless a fault prevents it. Returns 0 or an errno. `half`: it dies halfway.
   using Effect = std::function<int(bool half)>;
   Result<void> perform(DiskLink& link, const DiskCall& call, const Effect& effect);
   /// Writes as many of `bytes` at `offset` as there is room for.

@@ -13,7 +13,7 @@
 namespace shoal::testing {
 namespace {
 
-constexpr size_t kLinesKept = 12;  // Lines per task, for report().
+constexpr size_t kLinesKept = 12;  // How many of each task's last log lines report() shows.
 constexpr std::string_view kScheme = "sim";
 
 /// The limits that profiles compare with, equal on every machine that runs the test.

@@ -117,7 +117,7 @@ class JpegDecoder {
     jpeg_read_header(&library_, TRUE);
   }
 
-  /// Some versions of libjpeg support only a few of the scales M/8, and then take the next larger one.
+  /// Sets scale and colours of the output. Versions of libjpeg with only a few of the scales M/8 take the next larger one.
   void choose_output(bool turned) {
     const int64_t height_min = turned ? options_.at_least.width : options_.at_least.height;
     const int64_t width_min = turned ? options_.at_least.height : options_.at_least.width;

@@ -37,7 +37,7 @@ struct TfFeature {
 };
 
 struct TfExampleOptions {
-  std::vector<TfFeature> features{};  ///< At least one. Other lists of a record are ignored.
+  std::vector<TfFeature> features{};  ///< The tensors to make, at least one. Other lists of a record are ignored.
   /// Names of the features that become labels; a single label has the name "".
   std::vector<std::string> labels{};
 };

@@ -104,8 +104,8 @@ class World {
   void spend(std::string_view task, Duration time);
   /// Interrupts the task as SIGTERM does.
   void interrupt(std::string_view task);
-  /// Sends SIGTERM to a task whose on_sigterm is `leave`: the task saves, leaves no end mark, and its program ends with
-  /// Cancelled (status 143), so that the task can be started again.
+  /// Sends SIGTERM to a task whose on_sigterm is `leave`: the task saves, does not mark the job as over, and its program
+  /// ends with Cancelled (status 143), so that the task can be started again.
   void leave(std::string_view task);
   /// Sets SHOAL_RUN, the name that a launcher gives to one run, for the task's next starts; "": none.
   void set_shoal_run(std::string_view task, std::string run);
