@@ -61,7 +61,7 @@ Result<std::string> idx_type_name(Storage& storage, const std::string& path) {
   SHOAL_TRY(const std::unique_ptr<ByteSource> source, open_bytes(storage, path));
   std::array<std::byte, 4> magic{};
   SHOAL_TRY(const size_t count, source->read(magic));
-  static_cast<void>(count);  // The count does not matter: read_idx() has refused shorter files.
+  static_cast<void>(count);  // Not checked: read_idx() has refused files of fewer than 4 bytes.
   constexpr std::pair<int, const char*> kTypes[] = {{0x08, "uint8"}, {0x09, "int8"},    {0x0b, "int16"},
                                                     {0x0c, "int32"}, {0x0d, "float32"}, {0x0e, "float64"}};
   for (const auto& [code, name] : kTypes) {

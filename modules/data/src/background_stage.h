@@ -13,7 +13,7 @@ class BackgroundStage : public Stage {
   virtual bool is_ready() const = 0;
 };
 
-/// Makes a stage that prepares up to `count` elements of `input` (-1: adapts the count). Saved positions are `input`'s.
+/// Makes a stage that prepares up to `count` elements of `input` (-1: adapts the count). Its positions are `input`'s.
 std::unique_ptr<BackgroundStage> make_background_stage(StageContext& context, std::unique_ptr<Stage> input, int64_t count);
 
 }  // namespace shoal::data

@@ -63,7 +63,7 @@ enum class Notation {
   kWhole,     ///< A whole number in digits alone, within int64.
   kFraction,  ///< Any other number, even a whole one beyond int64; it is read as float32.
 };
-/// Tells the notation of `text`. field_number() can read kWhole as int64, and both kinds as float32.
+/// Tells the notation of `text`. field_number() can read kWhole as int64, and kWhole and kFraction as float32.
 Notation notation_of(std::string_view text);
 
 /// Whether `text` is a whole number in digits alone that float32 does not hold, so that it is read as another number.

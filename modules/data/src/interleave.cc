@@ -98,7 +98,7 @@ class InterleaveStage final : public Stage {
     SHOAL_TRY(const int64_t since, in.count());
     turn_ = size_t(turn);
     next_number_ = first;
-    std::vector<std::pair<int64_t, size_t>> open;  // Each open dataset's element (counted from `first`) and slot.
+    std::vector<std::pair<int64_t, size_t>> open;  // Each open dataset's element, counted from `first`, and slot.
     for (size_t i = 0; i < slots_.size(); ++i) {
       SHOAL_TRY(const int64_t one_more, in.count(since));
       if (one_more > 0) open.emplace_back(one_more - 1, i);
@@ -160,7 +160,7 @@ class InterleaveStage final : public Stage {
       if (open) {
         slot = std::move(*open);
       } else {
-        ahead_error_ = std::move(open).error();  // Is returned when the element's turn comes.
+        ahead_error_ = std::move(open).error();  // next() returns this error at the element's turn.
       }
     }
   }

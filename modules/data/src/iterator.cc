@@ -8,7 +8,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr size_t kPositionBytesMax = (64 << 10) - sizeof(uint64_t);  // With the ordinal a Position fits into 64 KiB.
+constexpr size_t kPositionBytesMax = (64 << 10) - sizeof(uint64_t);  // A Position and its ordinal fit into 64 KiB.
 constexpr uint64_t kPositionFormat = 1;
 
 /// Position::state is: format, fingerprint, ended, the stages' numbers, and a check of all that (eight bytes).

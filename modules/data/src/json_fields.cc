@@ -103,7 +103,7 @@ Result<void> JsonGatherer::end_list() {
 }
 
 Result<void> JsonGatherer::count_one() {
-  elements_ += wants_element();  // wants_element() is false at a list's end: no element.
+  elements_ += wants_element();  // wants_element() is false if a list, which is no element, has ended.
   if (counts_.empty()) {
     is_done_ = true;
     return {};

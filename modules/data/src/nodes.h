@@ -54,7 +54,7 @@ NodePtr make_take_while_node(NodePtr input, FilterFn fn);
 // Defined in random_map.cc.
 /// Gives each element a key for with_key().
 NodePtr make_key_node(NodePtr input, std::optional<int64_t> seed);
-/// Returns a function for map() that takes the key of make_key_node() from the element, and calls `fn` with its numbers.
+/// Returns a function for map() that removes the key of make_key_node(), and calls `fn` with random numbers of that key.
 MapFn with_key(RandomMapFn fn);
 NodePtr make_random_filter_node(NodePtr input, RandomFilterFn fn, std::optional<int64_t> seed);
 // Defined in ignore_errors.cc, scan.cc, sample.cc and interleave.cc.

@@ -38,7 +38,7 @@ class NpyImage {
 Result<void> write_in_its_place(Storage& storage, const std::string& path,
                                 const std::function<Result<void>(WritableFile& file)>& fill);
 
-/// Puts the name of the file before the sentence, unless a lower layer named the file already.
+/// Puts the file's name before the error's message, unless a lower layer has named the file already.
 Error in_npy_file(Error error, const std::string& path);
 
 }  // namespace shoal::data

@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kNpyMagic = "\x93NUMPY";
 constexpr size_t kNpyVersionEnd = 8;
-/// NumPy itself refuses texts of more than 10,000 bytes from untrusted sources.
+/// More than any real header needs: NumPy refuses texts of more than 10,000 bytes from untrusted sources.
 constexpr uint32_t kNpyTextBytesMax = 1 << 20;
 
 /// Parses the text of a header, which begins at the offset `begin` of its file.

@@ -13,7 +13,7 @@ namespace {
 
 constexpr int kAutomaticCallsFirst = 2, kAutomaticCallsMax = 16;
 
-/// Returns the most calls at once. If the stage finds the number itself, it needs no more than the pool has threads.
+/// Returns how many calls may run at once. A stage that adapts the number needs no more calls than the pool has threads.
 int calls_max(const MapOptions& options, const JobPool& pool) {
   if (options.parallel > 0) return options.parallel;
   return std::clamp(pool.threads(), 1, kAutomaticCallsMax);
@@ -116,7 +116,7 @@ class ParallelMapStage final : public Stage {
     if (Result<void> saved = input_->save(writer); !saved) unsaved_ = std::move(saved).error();
   }
 
-  /// Called when the consumer has to wait: allows more calls at once if the stage finds the number itself.
+  /// Called when the consumer has to wait: allows more calls at once if the stage adapts their number.
   void allow_more_calls(Workers::Lock& lock) {
     if (calls_ == calls_max_) return;
     calls_ = std::min(2 * calls_, calls_max_);
@@ -213,7 +213,7 @@ class ParallelMapStage final : public Stage {
     slot.state = State::kGone;
     drop_gone();
     if (error) return *error;
-    read_ahead(lock);  // Gives the jobs work for while the consumer uses the item.
+    read_ahead(lock);  // Gives the jobs work that they do while the consumer uses the item.
     return true;
   }
 

@@ -13,7 +13,7 @@ struct CutShuffle {
   bool changes;  ///< True if the order of elements differs between two iterators, or between passes.
 };
 
-/// `cut` and `repeated` tell whether there is a take or skip, or a repetition, behind `node`.
+/// Adds the cut shuffles up to `node`. `cut`: a take or skip comes behind `node`. `repeated`: a repetition comes behind it.
 void find_cut_shuffles(const Node& node, bool cut, bool repeated, std::vector<CutShuffle>& found) {
   const bool moves = !node.moves_elements().empty();
   const bool repeats = moves && !node.is_shuffle();

@@ -7,7 +7,7 @@
 
 namespace shoal::data {
 
-/// Returns why an element of `node` may come at different positions in different passes or runs; else empty.
+/// Returns why elements of `node` may change their positions from one pass or run to another; empty: they keep them.
 std::string_view why_elements_move(const Node& node);
 
 /// Implements Dataset::overlaps_by_shuffle().

@@ -67,7 +67,7 @@ Result<void> RecordReader::pass_over_mark() {
   }
 }
 
-/// At the file's start, also checks that the file is text: that error helps more than the one of the first record.
+/// At the file's start, also checks that the file is text: that error helps more than one about the first record.
 Result<bool> RecordReader::next(std::string_view& record) {
   if (place_.offset > 0) return find(record);
   SHOAL_TRY_VOID(pass_over_mark());
@@ -129,7 +129,7 @@ bool RecordReader::find_end(Walk& walk) const {
   return false;
 }
 
-/// Goes through a part of a line, and steps only at bytes that may change the state.
+/// Moves `walk` through a part of a line, and calls step() only for bytes that may change the state.
 void RecordReader::walk_through(std::string_view line, Walk& walk) const {
   for (size_t at = 0; at < line.size();) {
     const size_t begin = at;

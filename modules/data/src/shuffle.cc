@@ -68,7 +68,7 @@ std::vector<uint64_t> buffered_inputs(RandomKey key, const Progress& at, uint64_
   if (at.draws == 0) return {};
   Draws draws(key);
   const uint64_t filled = std::min(capacity, at.inputs);
-  const uint64_t replaced = at.inputs - filled;  // How many draws had their slot refilled.
+  const uint64_t replaced = at.inputs - filled;  // How many draws got a new input into their slot.
   std::vector<uint64_t> slots(size_t(filled), kHole);
   // Goes backwards: the last draw of a slot tells its input. About filled * ln(filled) draws are enough to meet all slots.
   uint64_t unknown = filled;

@@ -25,7 +25,7 @@ struct SplitRule {
   }
 };
 
-/// index_ counts the input's elements. Elements of the other side are skipped, so earlier functions do not get them.
+/// index_ counts the input's elements. Elements of the other side are skipped: functions of earlier stages do not get them.
 class SplitStage final : public OneInputStage {
  public:
   SplitStage(StageContext& context, std::unique_ptr<Stage> input, const SplitRule& rule)

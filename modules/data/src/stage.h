@@ -38,7 +38,7 @@ class Stage {
   virtual Result<void> restart() = 0;
   /// Writes the position after the element returned last: at most a few hundred bytes per stage.
   virtual Result<void> save(StateWriter& out) const = 0;
-  /// Reads what save() wrote, into a new or used stage of an equal node. Checks every number, as they come from a file.
+  /// Reads what save() wrote, into a new or used stage of an equal node. Checks each number: it may come from a file.
   virtual Result<void> load(StateReader& in) = 0;
 };
 
@@ -77,7 +77,7 @@ class StageContext {
   bool is_stopping() const { return is_stopping_.load(std::memory_order_relaxed); }
 
  private:
-  std::atomic<bool> is_stopping_{false};  // Copy of the stop token's state, which costs only a load.
+  std::atomic<bool> is_stopping_{false};  // Copy of the stop token's state; reading it costs only a load.
   const StopCallback on_stop_{stop, [this] { is_stopping_.store(true, std::memory_order_relaxed); }};
   uint64_t random_operations_ = 0;
   std::optional<uint64_t> fresh_;
@@ -124,7 +124,7 @@ class Node {
   virtual bool has_errors_of_elements() const { return false; }
   virtual bool is_shuffle() const { return false; }
   virtual bool is_unseeded_shuffle() const { return false; }
-  /// Returns why an element may come at different positions in different iterations or passes; else empty.
+  /// Returns why elements may change their positions from one iteration or pass to another; empty: they keep them.
   virtual std::string_view moves_elements() const { return {}; }
   /// Whether a node selects elements by position: take and skip, often used to divide data into training and evaluation.
   virtual bool cuts_by_position() const { return false; }

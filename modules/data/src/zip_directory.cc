@@ -52,7 +52,7 @@ Result<std::string> read_text_at(const ReadableFile& file, uint64_t offset, size
 /// The place of the directory, as told by the records at the end of the archive.
 struct ZipEnd {
   uint64_t members = 0;
-  uint64_t offset = 0, bytes = 0;  ///< The directory's place.
+  uint64_t offset = 0, bytes = 0;  ///< The directory's place and size.
   uint64_t end_offset = 0;  ///< The offset of the first record behind the directory.
 };
 

@@ -12,7 +12,7 @@
 namespace shoal::data {
 
 struct ZipWriterOptions {
-  /// Sizes and offsets from zip64_from on, and zip64_members_from members or more, use zip64. Tests set lower limits.
+  /// Sizes and offsets of at least zip64_from use zip64, as do zip64_members_from members or more. Tests set lower limits.
   uint64_t zip64_from = 0xffffffff;
   uint64_t zip64_members_from = 0xffff;
 };

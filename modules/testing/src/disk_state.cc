@@ -58,7 +58,7 @@ Fault DiskState::scripted(const DiskCall& call, bool& half) {
 }
 
 Fault DiskState::drawn(const DiskCall& call) {
-  // Both kinds draw their random numbers before one is chosen, so that neither sequence depends on the other.
+  // Error and full disk both draw before one of them is chosen, so that neither random sequence depends on the other.
   const bool error = happens(errors_, faults.error);
   const bool after_effect = error && errors_.below(2) == 0;
   const bool full = call.kind == DiskCall::Kind::kWrite && draw_full();

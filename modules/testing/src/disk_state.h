@@ -32,7 +32,7 @@ struct DiskCall {
 struct DiskState {
   explicit DiskState(SimulatedDiskOptions disk_options);
 
-  /// What a call does, which perform() runs unless a fault prevents it. Returns 0 or an errno. `half`: it dies halfway.
+  /// What a call does; perform() runs it unless a fault prevents it. Returns 0 or an errno. `half`: the process dies.
   using Effect = std::function<int(bool half)>;
   Result<void> perform(DiskLink& link, const DiskCall& call, const Effect& effect);
   /// Writes as many of `bytes` at `offset` as there is room for.
@@ -58,7 +58,7 @@ struct DiskState {
   Fault drawn(const DiskCall& call);
   void draw_delay(DiskLink& link);
   bool draw_full();
-  std::optional<uint64_t> draw_flip(size_t bytes);  ///< Returns the number of the bit to flip; nothing for no flip.
+  std::optional<uint64_t> draw_flip(size_t bytes);  ///< Returns the number of the bit to flip, if one flips.
 
   RandomStream errors_, fulls_, flips_, delays_;
   int64_t full_writes_left_ = 0;

@@ -25,7 +25,7 @@ struct TfFeature {
   DType dtype = DType::kString;
   /// A record must have as many values as this shape has elements, in row-major order; else DataLoss. Default: a scalar.
   Shape shape = {};
-  /// True: the tensor has rank 1 and all values of the list, or none without such a list. Not with `shape` or kUInt8.
+  /// True: the tensor has rank 1 and all values of the list; it is empty without one. Not with `shape` or kUInt8.
   bool variable = false;
   /// For a record that lists only nonzero values: the name of its list of int64 with each value's position, counted from 0
   /// in row-major order. The tensor has `shape`; other positions have `missing` (default: 0 or ""). A position out of

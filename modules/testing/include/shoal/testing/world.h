@@ -44,7 +44,7 @@ struct WorldOptions {
   /// A parameter server computes updates of more bytes than this (ParameterServerOptions::bytes_on_strand) while it serves
   /// other messages, and such updates take virtual time as steps do. Unset: the default, which small models stay below.
   std::optional<uint64_t> server_bytes_on_strand{};
-  /// A part of a shard is complete at this size. Parts travel while others are still computed (ShardSpec::own_part_bytes).
+  /// A shard's part ends once it has this size (ShardSpec::own_part_bytes). Parts travel while others are still computed.
   uint64_t own_part_bytes = cluster::kOwnPartBytes;
   /// Tables of at least this many bytes that change little share files with the last checkpoint (checkpoint::Sharing).
   uint64_t table_bytes_min = uint64_t(1) << 20;
