@@ -3,7 +3,7 @@
 //
 // Elements in buckets are never saved. A position holds the input's position before the oldest element that waits (the
 // anchor), how many elements were taken since, and how many wait in each bucket. After a resume the input is read again
-// from the anchor, and each bucket keeps its latest elements, as many as the position says.
+// from the anchor, and each bucket keeps as many of its latest elements as it held before.
 #include <algorithm>
 #include <deque>
 

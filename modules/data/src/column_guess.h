@@ -12,7 +12,7 @@ namespace shoal::data {
 
 class ColumnGuess {
  public:
-  /// Takes `field`, the column's field in the record that `reader` returned last, into account.
+  /// Looks at `field`, the column's field in the record that `reader` returned last.
   void add(std::string_view field, const std::string& missing_text, const CsvReader& reader);
   /// Sets the type of `column`, which is text so far, and the value of its missing fields.
   void settle(CsvColumn& column) const;

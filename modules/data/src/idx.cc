@@ -59,7 +59,7 @@ std::pair<size_t, DType> element_of(IdxType type) {
   return {0, DType::kUInt8};
 }
 
-/// Names the kind of a file that is no IDX file, if it is known. `magic` has the first bytes; some kinds need more bytes.
+/// Names the kind of a file that is no IDX file, if known. `magic` has the first bytes; some kinds need more bytes.
 std::optional<std::string> what_begins_with(std::span<const std::byte> magic, ByteSource& source) {
   std::string begin(512, '\0');
   std::memcpy(begin.data(), magic.data(), magic.size());

@@ -77,7 +77,7 @@ class Item {
  public:
   void refer(const Rows& rows, int64_t row) { rows_ = &rows, row_ = row, shared_ = nullptr; }
   /// Refers to an element that other items may refer to as well, and keeps it alive: the stage that made the element may
-  /// drop it (as a cache does when its pass is broken off in a repeat) while a later batch or shuffle still holds the item.
+  /// drop it (as cache() does when a pass ends early) while a later batch or shuffle still holds the item.
   void refer(std::shared_ptr<const Held> shared) { rows_ = nullptr, shared_ = std::move(shared); }
   /// The item's own element, to be filled; its storage may be reused. It has no record until set_record() gives it one.
   Element& own() { return rows_ = nullptr, shared_ = nullptr, held_.forget_records(), held_.element; }

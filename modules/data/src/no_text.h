@@ -13,7 +13,7 @@ namespace shoal::data {
 /// Returns the size in bytes of the byte order mark at the start of `begin`, the first bytes of a file: 3 for UTF-8 (RFC
 /// 3629, section 6; spreadsheets write it), 0 if there is none. The mark is no part of the text.
 size_t byte_order_mark_in(std::string_view begin);
-/// Whether `begin` is the beginning of a mark, so that more bytes may complete the mark.
+/// Whether `begin` is the beginning of a byte order mark, so that more bytes may complete the mark.
 bool may_become_byte_order_mark(std::string_view begin);
 
 /// For a compressed file, an archive, or a document of another program or encoding: returns what the file is and what

@@ -113,7 +113,7 @@ std::string folder_of_file(const std::string& path) {
 
 Result<Tensor> read_npy_array(ByteSource& source, uint64_t bytes_max) {
   SHOAL_TRY(NpyHeader header, read_npy_header(source));
-  if (header.shape.rank() < 2) header.fortran_order = false;  // Both orders are one.
+  if (header.shape.rank() < 2) header.fortran_order = false;  // Then C order and Fortran order are the same.
   SHOAL_TRY_VOID(check_size(header, source, bytes_max));
   Tensor tensor(header.type.dtype, header.shape);
   if (has_bytes_of_tensor(header.type) && !header.fortran_order) {

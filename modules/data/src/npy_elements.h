@@ -10,7 +10,7 @@
 
 namespace shoal::data {
 
-/// The place in a file of some whole elements. The first of them is element `first` of an array that begins at the
+/// Tells where some whole elements are in a file. The first of them is element `first` of an array that begins at the
 /// offset `begin`.
 struct NpyPlace {
   uint64_t first = 0;

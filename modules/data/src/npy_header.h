@@ -31,7 +31,7 @@ struct NpyType {
   bool big_endian = false;
   DType dtype = DType::kFloat32;  ///< The type of the tensor.
 
-  /// The bytes that one element takes in a tensor, or while it is read if that is more. A text counts with its bytes and
+  /// The bytes that one element takes in a tensor or while it is read, whichever is more. A text counts with its bytes and
   /// its std::string object.
   size_t memory_bytes() const;
   /// Returns the name of the type in files: "<f4".

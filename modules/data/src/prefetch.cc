@@ -144,7 +144,7 @@ class PrefetchStage final : public BackgroundStage {
   bool preparing_ = false;
   std::deque<Slot> ready_;
   std::vector<Slot> spare_;
-  std::optional<Result<bool>> final_;  ///< The end (false) or an error, which comes after `ready_`.
+  std::optional<Result<bool>> final_;  ///< The end (false) or an error, returned after `ready_`.
   std::optional<Error> unsaved_;       ///< Set if the input cannot save its position.
 
   // The workers are the last member, because their destructor waits for jobs that use the other members.

@@ -126,7 +126,7 @@ class Node {
   virtual bool is_unseeded_shuffle() const { return false; }
   /// Returns why elements may change their positions from one iteration or pass to another; empty: they keep them.
   virtual std::string_view moves_elements() const { return {}; }
-  /// Whether a node selects elements by position: take and skip, often used to divide data into training and evaluation.
+  /// True for take and skip: they select elements by position, and often divide data into training and evaluation.
   virtual bool cuts_by_position() const { return false; }
   /// True if this node has the same data (such as tensors) as `other`, a node of equal kind, parameters and inputs.
   /// fold_parameters() leaves data out.

@@ -9,8 +9,8 @@
 
 namespace shoal::data {
 
-/// Adds to `error`, an error of a user's function, the name of that function (`what`: "the function of map"), unless
-/// the error begins with it already, and the place `where` the element was read. A std::logic_error, as std::stof() and
+/// Adds the name of a user's function (`what`: "the function of map") to its error `error`, unless the error begins with
+/// that name, and adds the place `where` the element was read. A std::logic_error, as std::stof() and
 /// at() throw, becomes InvalidArgument: the same element would throw it again. A shoal::Exception gets the new message
 /// itself; any other exception of the user stays as it is.
 Error in_user_function(Error error, std::string_view what, const std::string& where);

@@ -59,7 +59,7 @@ class WindowStage final : public Stage {
     return {};
   }
 
-  /// Reads the elements that the next window spans, or as many as there are.
+  /// Reads the elements that the next window spans, or fewer at the input's end.
   Result<void> fill() {
     while (count_ < span_) {
       SHOAL_TRY_VOID(check_stopping(context_));

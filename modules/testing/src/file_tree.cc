@@ -214,7 +214,7 @@ void FileTree::lose_power(uint64_t seed) {
   changes_.clear();
   std::set<const FileNode*> reached{root_.get()};
   const std::function<void(FileNode&)> restore = [&](FileNode& folder) {
-    // A folder has one name. If forgotten changes leave two, the second one is dropped, as a file system check does.
+    // A folder has one name. If forgotten changes leave two names, the second is dropped, as a file system check does.
     std::erase_if(folder.durable_names,
                   [&](const auto& entry) { return entry.second->is_folder && !reached.insert(entry.second.get()).second; });
     folder.names = folder.durable_names;

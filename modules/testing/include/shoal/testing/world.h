@@ -46,7 +46,7 @@ struct WorldOptions {
   std::optional<uint64_t> server_bytes_on_strand{};
   /// A shard's part ends once it has this size (ShardSpec::own_part_bytes). Parts travel while others are still computed.
   uint64_t own_part_bytes = cluster::kOwnPartBytes;
-  /// Tables of at least this many bytes that change little share files with the last checkpoint (checkpoint::Sharing).
+  /// A table of at least this many bytes shares files with the last checkpoint if it changes little (checkpoint::Sharing).
   uint64_t table_bytes_min = uint64_t(1) << 20;
   /// The least level of log lines that report() shows.
   LogLevel log_level = LogLevel::kInfo;
