@@ -15,7 +15,7 @@
 namespace shoal::cli {
 namespace {
 
-// The key of a CA is only in the CA's folder. The certificate of the CA, kAuthorityFile, is in the folders of tasks, too.
+// The file of a CA's private key, only in the CA's folder. The CA's certificate, kAuthorityFile, is in tasks' folders, too.
 constexpr const char* kCaKeyFile = "ca.key";
 // The files of a monitoring system. Their names differ from a task's files, so that no task takes the folder for its own.
 constexpr const char *kWatcherCertificateFile = "watcher.pem", *kWatcherKeyFile = "watcher.key";

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The commands `shoal keys ca` and `shoal keys task`.
+/// The commands `shoal keys ca`, `shoal keys task` and `shoal keys watcher`.
 #include "command.h"
 
 namespace shoal::cli {

@@ -31,7 +31,7 @@ std::string line_of(const CLI::App& command) {
   return parent == nullptr ? command.get_name() : line_of(*parent) + " " + command.get_name();
 }
 
-/// The flags of `command`, or the commands below it, whichever kind `word` is.
+/// Returns the flags of `command` if `word` begins with "-", else the names of its subcommands.
 std::vector<std::string> known_words(const CLI::App& command, std::string_view word) {
   std::vector<std::string> words;
   if (word.starts_with("-")) {

@@ -22,10 +22,10 @@ struct Context {
   std::ostream& err;  ///< Standard error: messages for people.
   Storage& storage;
   Terminals terminals{};
-  /// False: the exit status is that of a job, so a failure to write the output does not change it.
+  /// False: the exit status is the status of a job, so a failure to write the output does not change the exit status.
   bool output_is_the_product = true;
   std::vector<std::string> program{};  ///< For `launch`, `tune` and `data bench`: the program to start, and its arguments.
-  bool program_is_own = false;         ///< True: the program is the one that these commands belong to.
+  bool program_is_own = false;         ///< True: `program` begins with the file of this very program.
   std::string name = "shoal";          ///< The name of the program that these commands belong to.
 
   /// Writes one sentence to `err`.

@@ -16,7 +16,7 @@ T stored_at(const std::byte* at) {
   return value;
 }
 
-/// The number that is stored at `at`. One loop over elements of any type takes less code than a loop for each type.
+/// Converts the element at `at` to double. One loop that calls this function takes less code than a loop for each type.
 double number_at(DType dtype, const std::byte* at) {
   switch (dtype) {
     case DType::kFloat32: return stored_at<float>(at);

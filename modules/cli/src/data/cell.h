@@ -17,7 +17,7 @@ struct Cell {
   Kind kind = Kind::kMissing;
   /// The type in the file, or the type that training would read: "int64", "float32", "bool", "text", "bytes".
   std::string type = {};
-  bool is_list = false;             ///< Whether records may have several values here.
+  bool is_list = false;             ///< True: a record may have several values under this name.
   std::vector<int64_t> shape = {};  ///< For a list: its length, or the sizes of its axes.
   std::vector<double> numbers = {};
   /// Texts or bytes. For numbers of text files: the text of each number.

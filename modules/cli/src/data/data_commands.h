@@ -33,7 +33,7 @@ Result<int64_t> for_each_record(
 std::string shape_text(const std::vector<int64_t>& shape);
 /// The first bytes of a text from a file, in quotes and on one line, with escapes for characters that are not printable.
 std::string shown(std::string_view text, size_t bytes_max = 60);
-/// A number with six digits.
+/// Formats a number with at most six significant digits.
 std::string number_text(double number);
 /// The field's name for messages: "area", or "the value" for the lone field of files whose values have no names.
 std::string field_title(const std::string& name);

@@ -52,7 +52,7 @@ void FieldSummaries::add_to(FieldSummary& field, const Cell& cell) const {
   field.all_shapes_equal = field.all_shapes_equal && field.shape == cell.shape;
   const bool is_known = !field.types.empty() && field.types.back() == cell.type;
   if (!is_known && !cell.type.empty() && std::ranges::find(field.types, cell.type) == field.types.end()) {
-    field.types.push_back(cell.type);  // An empty list in JSON has no type.
+    field.types.push_back(cell.type);  // An empty list in JSON has no type to add.
   }
   field.has_text = field.has_text || cell.kind == Cell::Kind::kTexts;
   field.has_bytes = field.has_bytes || cell.kind == Cell::Kind::kBytes;

@@ -37,7 +37,7 @@ struct FieldSummary {
   NumberSummary numbers;
   TextSummary texts;
 
-  /// The type in one word. For records with numbers and texts, or with gaps, it follows the rules of csv_columns().
+  /// The type in one word. If records differ in type or lack the field, the rules of csv_columns() decide.
   std::string type(bool missing_makes_float) const;
   bool is_text() const { return has_text || has_bytes; }
 };

@@ -56,7 +56,7 @@ Result<void> JsonCells::put(std::string_view text, double number, Cell::Kind kin
 
 Result<void> JsonCells::null() {
   SHOAL_TRY(Cell* const at, cell());
-  static_cast<void>(at);  // The cell stays missing, unless it is a list with other values.
+  static_cast<void>(at);  // A null adds no value, so a cell without other values stays kMissing.
   return {};
 }
 Result<void> JsonCells::boolean(bool value) {

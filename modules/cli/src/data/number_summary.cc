@@ -47,7 +47,7 @@ std::vector<NumberSummary::Bin> NumberSummary::histogram(size_t bins) const {
   const bool is_constant = least_finite_ == most_finite_;
   if (is_constant) bins = 1;
   std::vector<Bin> made(bins);
-  // Divided first, since the difference itself may be infinite.
+  // Each bound is divided before the subtraction, since the difference of the bounds may overflow to infinity.
   const double width = most_finite_ / double(bins) - least_finite_ / double(bins);
   for (size_t i = 0; i < bins; ++i) {
     made[i] = {least_finite_ + width * double(i), least_finite_ + width * double(i + 1), 0};

@@ -18,9 +18,9 @@ namespace shoal::cli {
 struct ReadChoice {
   std::string format = {};             ///< The name of the format; empty: the contents decide.
   std::optional<char> separator = {};  ///< The separator of CSV files. None: found by trying which one gives a table.
-  std::optional<bool> header = {};     ///< Whether CSV files have a header. None: decided by their first records.
+  std::optional<bool> header = {};     ///< Whether CSV files have a header. None: the first records decide.
   std::string missing = {};            ///< A text that marks a missing field in CSV files.
-  bool decodes_pictures = true;        ///< False: pictures in folders are only counted.
+  bool decodes_pictures = true;        ///< False: pictures in folders are counted, not decoded.
 };
 
 /// An open file or folder. One thread at a time may use it.

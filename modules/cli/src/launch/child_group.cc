@@ -174,8 +174,8 @@ void reap_adopted(pid_t guard, std::span<const pid_t> groups) {
   for (;;) {
     siginfo_t ended{};
     if (::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == 0) return;
-    if (ended.si_pid == guard) return;  // Guard::look() collects the guard; the next SIGCHLD leads here again.
-    if (std::ranges::find(groups, ::getpgid(ended.si_pid)) != groups.end()) return;  // Left to ChildGroup::look().
+    if (ended.si_pid == guard) return;  // Guard::look() reaps the guard; the next SIGCHLD calls this again.
+    if (std::ranges::find(groups, ::getpgid(ended.si_pid)) != groups.end()) return;  // ChildGroup::look() reaps it.
     if (::waitpid(ended.si_pid, nullptr, WNOHANG) <= 0) return;
   }
 }

@@ -52,7 +52,7 @@ struct Program {
   int log = -1;
   /// A descriptor that stays open in the program, with the same number; -1: there is none.
   int kept = -1;
-  bool told_of_our_death = true;         ///< The kernel sends the program a SIGTERM when the starting thread dies.
+  bool told_of_our_death = true;         ///< True: the program gets a SIGTERM when the starting thread dies.
 };
 
 /// Returns this process's environment without the variables whose names begin with `prefix`.
@@ -60,13 +60,13 @@ std::vector<std::string> environment_without(std::string_view prefix);
 /// Returns this process's variables whose names begin with `prefix` and can be set by a shell.
 std::vector<Variable> variables_that_begin_with(std::string_view prefix);
 
-/// Raises this process's limit of open files to `count`, or as far as it may. Returns the old limit if that was lower.
+/// Raises this process's limit of open files to `count`, or to the highest limit allowed. Returns the old limit if lower.
 std::optional<rlim_t> allow_open_files(rlim_t count);
 /// The number of files that a launcher has open: per task a port or input pipe, two output pipes and a log; and 64 more.
 constexpr rlim_t files_for(size_t tasks) { return 4 * tasks + 64; }
 
 /// A running program and its process group, which the destructor kills. Use it on the thread that starts it, with an
-/// OrphanAdoption. If that thread dies, the kernel sends a SIGTERM (see told_of_our_death), and the guard kills the rest.
+/// OrphanAdoption. If the thread dies, the kernel sends a SIGTERM (told_of_our_death), and the Guard kills the rest.
 class ChildGroup {
  public:
   /// Unavailable: no process can be made, or the program cannot be run at the moment; FailedPrecondition: it cannot be run.

@@ -10,7 +10,7 @@
 namespace shoal::cli::launch {
 namespace {
 
-/// The part of a job that a flag or variable is about.
+/// The part of a job that a flag or variable describes. kOwnPlace: which task of the job this process is.
 enum class Topic : uint8_t { kOwnPlace, kCluster, kTasks, kServers, kEvaluator };
 
 struct Said {

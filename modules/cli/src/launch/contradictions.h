@@ -10,16 +10,16 @@
 
 namespace shoal::cli::launch {
 
-/// The job that the program shall be a task of.
+/// Facts about the job in which the program is to run as a task.
 struct JobFacts {
   cluster::ClusterSize size;
-  std::string_view by;  ///< What gives tasks their roles and ranks, for messages: "shoal launch", "--emit slurm".
+  std::string_view by;  ///< The command or option that gives tasks their roles and ranks, for messages: "shoal launch".
   /// True: all tasks are on one machine and can share memory. False: some are not, so --transport shm is impossible.
   bool one_machine = true;
 };
 
-/// InvalidArgument, in one sentence, if a flag or variable names another place, size, cluster or transport than the job
-/// has, or is given twice, or if the program is itself a launcher.
+/// InvalidArgument, in one sentence, if a flag or variable says which task the process is, sets another size, cluster or
+/// transport than the job has, or is given twice; or if the program is itself a launcher.
 Result<void> check_contradictions(const ProgramCommand& command, std::span<const std::string> words, const JobFacts& job);
 
 }  // namespace shoal::cli::launch

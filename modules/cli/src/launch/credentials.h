@@ -12,7 +12,7 @@ namespace shoal::cli::launch {
 
 /// A fresh token. Nothing if the user has already chosen, by an environment variable (SHOAL_TOKEN, SHOAL_TOKEN_FILE,
 /// SHOAL_TLS_DIR, SHOAL_INSECURE) or a flag of the program (--token-file, --tls-dir, --insecure), or if this build cannot
-/// encrypt: on the loopback no token is needed.
+/// encrypt (tasks that connect over the loopback need no token).
 std::optional<std::string> token_for_job(std::span<const std::string> command, const cluster::GetEnv& look_up);
 
 /// For tasks on other machines: replaces SHOAL_TOKEN_FILE, which names a file of this machine, by the token itself. Errors:

@@ -28,7 +28,7 @@ struct Note {
   pid_t group = 0;
 };
 
-/// A note, with or without a descriptor. The kernel gives the receiver a descriptor of its own for the same file.
+/// Sends or receives one Note, with or without a descriptor. The receiver gets its own descriptor of the same file.
 class Envelope {
  public:
   explicit Envelope(Note& note) : part_{&note, sizeof note} {
@@ -157,12 +157,12 @@ class GuardProcess {
         } else if (!group.told && group.words) {
           group.told = true;
           write_all(group.words.number(), "term\n");
-        } else if (!group.told && group.leaderless()) {  // A living leader has got a SIGTERM; a second ends it at once.
+        } else if (!group.told && group.leaderless()) {  // Live leaders have a SIGTERM from the kernel; one is enough.
           group.told = true;
           ::kill(-group.id, SIGTERM);
         }
       }
-      pause();  // No signal reports the ends of processes that are not its children.
+      pause();  // The tasks are no children of the guard, so no signal reports their ends.
     }
   }
 
@@ -236,7 +236,7 @@ Guard::~Guard() {
 }
 
 Result<void> Guard::begin() {
-  int ends[2];  // The ends of a socket, since a pipe cannot pass descriptors. Each note is one message.
+  int ends[2];  // A pair of connected sockets: a pipe cannot pass descriptors. Each Note is one message.
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
     return unavailable("no socket can be made: " + system_error_text(errno));
   }

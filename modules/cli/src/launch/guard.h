@@ -23,7 +23,7 @@ struct LastCommand {
 /// A launcher tells its guard which process groups exist. If the guard's socket closes without a farewell, the launcher has
 /// died: its tasks have got a SIGTERM from the kernel (ChildGroup), on which a chief saves and the job ends. The guard
 /// sends a SIGTERM to groups in which only children of a task are left, and the word `term` to sessions with other
-/// machines. It kills whatever is left after a while.
+/// machines. After a while the guard kills the groups that are left.
 class Guard {
  public:
   /// `patience`: the time that tasks have to leave once their launcher is dead. Then `last_commands` run, all at once, for
@@ -37,7 +37,7 @@ class Guard {
   void add(pid_t group, int words = -1);
   void remove(pid_t group);
   pid_t id() const { return id_; }
-  /// Starts a new guard if this one is gone. Call it when some process has ended.
+  /// Starts a new guard process if the present one is gone. Call this function when some process has ended.
   Result<void> look();
 
  private:

@@ -7,18 +7,18 @@
 
 namespace shoal::cli {
 
-/// Which output streams of a program go to a terminal, where people read along.
+/// Tells which output streams of a program go to a terminal, where people read them.
 struct Terminals {
-  bool output = false;  ///< `out` goes to a terminal: JSON may take several lines.
-  bool errors = false;  ///< `err`, which is standard error, goes to a terminal that can redraw lines (monitor/terminal.h).
+  bool output = false;  ///< True: `out` goes to a terminal, so JSON is printed indented, over several lines.
+  bool errors = false;  ///< True: `err` (standard error) goes to a terminal that can redraw lines.
   int columns = 80;     ///< The number of characters in a line.
 };
 
-/// The program that has the commands.
+/// Describes the program that offers the commands: `shoal`, or a user's program that links shoal::tools.
 struct Self {
   std::string name = "shoal";  ///< The name of the program in help texts and errors.
-  /// The file of a program on shoal::run() that has these commands: `launch` launches this program, and the words behind --
-  /// are its flags. Empty for `shoal` itself, which launches the program behind --.
+  /// The executable file of a user's program that offers these commands. Its `launch` starts this same file, with the
+  /// words after -- as flags. Empty for `shoal` itself, whose `launch` starts the program named after --.
   std::string program{};
 };
 

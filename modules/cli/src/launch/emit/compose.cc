@@ -57,13 +57,13 @@ constexpr std::string_view kOneService = R"(  @service@:
       SHOAL_HOST: @service@
 )";
 
-/// The restart policy. Docker reads "on-failure:0" as an unlimited number.
+/// The restart policy. "no" stands for 0 restarts, since Docker reads "on-failure:0" as unlimited restarts.
 std::string restart_policy(int restarts) { return restarts == 0 ? "no" : "on-failure:" + std::to_string(restarts); }
 
 }  // namespace
 
 std::vector<EmittedFile> emit_compose(const EmitJob& job) {
-  const std::vector<JobTask> tasks = tasks_of(job.size);  // In the order of ranks.
+  const std::vector<JobTask> tasks = tasks_of(job.size);  // The index of a task is its rank.
   std::string services;
   for (size_t rank = 0; rank < tasks.size(); ++rank) {
     services += filled(kOneService, {{"service", tasks[rank].file_name}, {"rank", std::to_string(rank)}});

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Quotes texts of users for emitted files. Each reader has its own quotes and its own special characters. All functions
+/// Quotes texts of users for emitted files. Each format has its own quotes and its own special characters. All functions
 /// take UTF-8.
 #include <initializer_list>
 #include <string>

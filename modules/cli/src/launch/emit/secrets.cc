@@ -73,7 +73,7 @@ bool is_authorization(std::string_view word) {
 
 bool holds_token(std::string_view word) {
   constexpr std::string_view kPrefix = "shoal1-";
-  constexpr size_t kSigns = 16;  // A token has 48 characters; 16 of them count as a secret, too.
+  constexpr size_t kSigns = 16;  // A token has 48 characters; a part of 16 counts as a secret, too.
   for (size_t at = word.find(kPrefix); at != std::string_view::npos; at = word.find(kPrefix, at + 1)) {
     const std::string_view rest = word.substr(at + kPrefix.size());
     const auto end = std::ranges::find_if_not(rest, [](char c) { return is_name_sign(c) || c == '+' || c == '/'; });
@@ -92,7 +92,7 @@ bool holds_password_of_address(std::string_view word) {
   return false;
 }
 
-/// Describes the secret that this word holds without the words around it; nothing if it holds none.
+/// Describes the secret in this word; nothing if there is none. Looks at no other word of the command.
 std::optional<std::string> secret_in(std::string_view word) {
   if (holds_token(word)) return "the token of a job";
   if (word.find("PRIVATE KEY-----") != std::string_view::npos) return "a private key";
