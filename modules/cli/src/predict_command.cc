@@ -37,7 +37,7 @@ data::ReadBytes bytes_of(std::istream& in) {
     }
     const std::streamsize count = in.readsome(text, std::streamsize(out.size()));
     if (count > 0) return size_t(count);
-    in.get(text[0]);  // readsome() may find nothing although peek() has found a byte: reads that byte.
+    in.get(text[0]);  // readsome() may return nothing although peek() has seen a byte; get() reads that byte.
     return 1;
   };
 }

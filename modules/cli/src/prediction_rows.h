@@ -18,7 +18,7 @@ struct RowOutput {
   std::vector<int64_t> row_shape;
 };
 
-/// Chooses predictions: those of `signature`, or all if it is ""; of these, those in `keys`, or all if `keys` is empty.
+/// Chooses the predictions of `signature`, or all if it is "". If `keys` is not empty, chooses only the ones in `keys`.
 /// InvalidArgument, listing the choices, for an unknown signature or key, and for a prediction that is not one per row.
 Result<std::vector<RowOutput>> choose_outputs(const ExportedModel& model, const std::string& signature,
                                               const std::vector<std::string>& keys);
@@ -36,13 +36,13 @@ class PredictionRows {
   /// Writes the names of the columns (RFC 4180); nothing for JSON lines. A prediction of several values has "name/0",
   /// "name/1", ... InvalidArgument if two columns would have one name.
   Result<void> write_header();
-  /// Writes the predictions of `rows`. DataLoss if a prediction is not one per row, against its description.
+  /// Writes the predictions of `rows`. DataLoss if a prediction lacks the shape that the export describes.
   Result<void> write(std::span<const data::Element> rows, const data::TensorMap& predictions);
   int64_t rows() const { return rows_; }
   /// The number of rows with a prediction that is NaN, and the number of the first such row, from 1.
   int64_t rows_with_nan() const { return rows_with_nan_; }
   int64_t first_with_nan() const { return first_with_nan_; }
-  /// Rows with bytes that JSON cannot hold, which were replaced.
+  /// The number of rows with bytes that JSON cannot hold; those bytes were replaced.
   int64_t rows_with_bytes() const { return rows_with_bytes_; }
 
  private:

@@ -57,14 +57,14 @@ struct Question {
   std::vector<transport::Endpoint> endpoints;
   std::string task;    ///< The name of the task, "worker 1"; empty: the task that answers.
   std::string run;     ///< The run of the rendezvous; empty: any.
-  bool itself = true;  ///< True: the question is about the task that is asked; false: about another.
+  bool itself = true;  ///< True: asks a task about itself; false: asks it about another task.
 };
 
 struct Answer {
   transport::Endpoint from;
   TaskStatus status;
   std::optional<transport::Endpoint> server;  ///< The parameter server that was asked, if a rendezvous named it.
-  std::optional<TaskStatus> of_server;        ///< Its answer.
+  std::optional<TaskStatus> of_server;        ///< The server's answer.
   std::string unheard;                        ///< The reason why the server did not answer.
 };
 

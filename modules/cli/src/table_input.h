@@ -37,7 +37,7 @@ class TableInput {
  private:
   struct Input {
     ExportedTensor tensor;
-    std::vector<std::string> columns;  ///< The columns of its values, in order.
+    std::vector<std::string> columns;  ///< The columns that hold the input's values, in order.
   };
   std::vector<Input> inputs_;
   std::vector<data::CsvColumn> columns_;

@@ -8,7 +8,7 @@
 
 namespace shoal::cli {
 
-/// How much room a terminal has.
+/// The size of a terminal in characters.
 struct TableSize {
   int columns = 80;
   int lines = 24;
@@ -16,7 +16,7 @@ struct TableSize {
 
 struct TextColumn {
   std::string title;
-  bool right = false;  ///< True for numbers: their last digits stand below each other.
+  bool right = false;  ///< True: aligns the cells to the right, for numbers.
   std::vector<std::string> cells{};
 };
 

@@ -21,7 +21,7 @@ int tool_main(int argc, const char* const* argv, const Self& self) {
   static_cast<void>(exhaustion_errors);
   static const auto& standard_descriptors = *new StandardDescriptors;
   static_cast<void>(standard_descriptors);
-  std::ios::sync_with_stdio(false);  // Lets standard input come in blocks.
+  std::ios::sync_with_stdio(false);  // Without this, std::cin would read byte by byte.
   const monitor::Terminal terminal = monitor::read_terminal();
   const Terminals terminals{
       .output = monitor::output_is_terminal(), .errors = terminal.renews_lines, .columns = terminal.columns};

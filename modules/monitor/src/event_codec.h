@@ -27,10 +27,10 @@ std::string encode_graph(double wall_time, std::span<const GraphNode> nodes);
 /// Returns the metadata that the plug-in pr_curves requires beside the tensor.
 std::string pr_curve_content(size_t thresholds);
 
-/// InvalidArgument for domains that HyperParameterDomain excludes.
+/// InvalidArgument for a domain that breaks a rule of HyperParameterDomain, such as both interval and choices.
 Result<void> check_experiment(const Experiment& experiment);
-/// True if a tensor of `shape` has `count` elements. False for more than eight axes, which no summary has, so that damaged
-/// and hostile records stay small.
+/// True if a tensor of `shape` has `count` elements. False for more than eight axes: no summary has so many, but a damaged
+/// or hostile record could claim millions.
 bool has_elements(std::span<const int64_t> shape, size_t count);
 
 /// Returns the values of an event; none if the event is of another kind. DataLoss if `payload` is no protobuf message.

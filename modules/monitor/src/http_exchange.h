@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Converts Beast's requests to RequestHead, and HttpAnswer to Beast's responses.
-#include <utility>  // Boost 1.74's Asio forgets it.
+#include <utility>  // Boost 1.74's Asio lacks this include.
 
 #include <boost/beast/http/empty_body.hpp>
 #include <boost/beast/http/error.hpp>

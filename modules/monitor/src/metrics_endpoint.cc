@@ -100,7 +100,7 @@ class Endpoint final : public MetricsEndpoint {
   std::shared_ptr<asio::ssl::context> tls_;
 #endif
   bool looks_ = false, accepts_ = false;  // looks_: look_timer_ runs. accepts_: accept() or pause() waits.
-  std::list<std::shared_ptr<MetricsSession>> sessions_;  // Least recently used first.
+  std::list<std::shared_ptr<MetricsSession>> sessions_;  // The least recently used session is first.
   std::thread thread_;
 };
 
@@ -237,7 +237,7 @@ std::shared_ptr<MetricsSession> Endpoint::make_session(tcp::socket socket, Sessi
   return make_plain_session(std::move(socket), std::move(calls));
 }
 
-/// Closes the connection that has been idle for longest, or the oldest connection if all are busy.
+/// Closes the connection that has been idle for longest or, if all are busy, the least recently used connection.
 void Endpoint::make_room() {
   if (sessions_.empty()) return;
   const auto idle = std::ranges::find_if(sessions_, [](const auto& session) { return session->idle(); });

@@ -35,7 +35,7 @@ class PageWriter {
     if (!labels.empty()) text_.append("{").append(labels).append("}");
     text_.append(" ").append(sample_value(value)).append("\n");
   }
-  /// A family without samples is left out.
+  /// Adds a gauge with a sample of each task that has set it; adds nothing if no task has.
   void gauge(std::string_view name, std::string_view help, Gauge Meters::*gauge) {
     by_task(name, "gauge", help, [gauge](const Meters& task) -> std::optional<double> {
       const Gauge& value = task.*gauge;
@@ -77,7 +77,7 @@ class PageWriter {
 
  private:
   const MetricsPageFacts& facts_;
-  std::vector<std::string> labels_;  // By task.
+  std::vector<std::string> labels_;  // The labels of each task.
   std::string name_, text_;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A connection to the endpoint: reads requests, answers each, and closes the connection if a step takes too long.
-#include <utility>  // Boost 1.74's Asio forgets it.
+#include <utility>  // Boost 1.74's Asio lacks this include.
 
 #include <boost/asio/ip/tcp.hpp>
 

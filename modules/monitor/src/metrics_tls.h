@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// TLS for the endpoint.
-#include <utility>  // Boost 1.74's Asio forgets it.
+#include <utility>  // Boost 1.74's Asio lacks this include.
 
 #include <boost/asio/ssl/context.hpp>
 

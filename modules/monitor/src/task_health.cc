@@ -21,14 +21,14 @@ void TaskHealth::look_at(const TaskMeters& task, Probe& probe, SteadyTime now) {
   if (probe.answered) return;
   auto answered = std::make_shared<std::atomic<bool>>(false);
   if (!task.post([answered] { answered->store(true, std::memory_order_release); })) {
-    probe.alive = now;  // A task that is not attached has no strand to ask.
+    probe.alive = now;  // A task that is not attached has no strand, and counts as alive.
     return;
   }
   probe.answered = std::move(answered);
   probe.asked = now;
 }
 
-/// Ten times as long in other phases: a run without servers reads input, saves and exports on its strand, which blocks it.
+/// Outside training and serving, ten times as long: a run without servers saves and exports on its strand, which blocks it.
 Duration TaskHealth::deadline_of(TaskPhase phase) const {
   constexpr int kLongWork = 10;
   return phase == TaskPhase::kTraining || phase == TaskPhase::kServing ? deadline_ : kLongWork * deadline_;

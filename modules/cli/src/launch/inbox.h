@@ -12,7 +12,7 @@
 
 namespace shoal::cli::launch {
 
-/// The clock of the functions below.
+/// The present time, by the clock for the time limits in the functions below.
 SteadyTime steady_now();
 WallTime wall_now();
 

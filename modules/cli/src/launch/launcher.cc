@@ -27,7 +27,7 @@ namespace shoal::cli::launch {
 namespace {
 
 constexpr Duration kLookAtPorts = std::chrono::milliseconds(100);
-constexpr Duration kPatienceOfGuard = std::chrono::seconds(20);  // Servers wait as long for the end of a job.
+constexpr Duration kPatienceOfGuard = std::chrono::seconds(20);  // As long as servers wait for the end of a job.
 
 /// One task of the job, from the start of its first process to the end of its last.
 struct Seat {
@@ -333,7 +333,7 @@ Result<void> Launcher::settle_ends() {
     if (!seats_[i].running) continue;
     ChildGroup& group = seats_[i].running->group();
     if (group.program_status() && !group.is_gone() && !policy_.lets_leave()) {
-      group.send(SIGKILL);  // Processes that the program has left behind.
+      group.send(SIGKILL);  // Kills processes that the program has left behind.
       group.look();
     }
     if (group.program_status() && group.is_gone()) SHOAL_TRY_VOID(end(i));
@@ -422,7 +422,7 @@ void Launcher::print_results(const Json& results) {
 
 }  // namespace
 
-/// A table needs a standard output that is the terminal or only JSON: other lines could reach the same terminal by a pipe.
+/// Standard output must be a terminal or hold only JSON: lines through a pipe to the same terminal would destroy the table.
 bool shows_table(const Context& context, const LaunchOptions& options) {
   return options.table && context.terminals.errors && (context.terminals.output || options.json);
 }

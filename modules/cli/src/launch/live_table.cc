@@ -10,7 +10,7 @@ namespace {
 struct Column {
   std::string_view title;
   std::string TableRow::*text;
-  bool right;  // Numbers.
+  bool right;  // True for numbers: aligns them to the right.
 };
 
 constexpr std::array kColumns{
@@ -31,12 +31,12 @@ bool is_in_all_tables(const Column& column) {
 
 std::vector<const TableRow*> shown_rows(const std::vector<TableRow>& rows, size_t room) {
   std::vector<const TableRow*> shown;
-  for (const bool settled : {false, true}) {  // Rows that somebody should see get the room first.
+  for (const bool settled : {false, true}) {  // Rows of tasks that wait or restart get the room first.
     for (const TableRow& row : rows) {
       if (row.settled == settled && shown.size() < room) shown.push_back(&row);
     }
   }
-  std::sort(shown.begin(), shown.end());  // In the order of `rows`.
+  std::sort(shown.begin(), shown.end());  // Pointers sort in the order of `rows`.
   return shown;
 }
 

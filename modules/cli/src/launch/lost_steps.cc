@@ -33,7 +33,7 @@ void LostSteps::heed(size_t task, std::string_view line) {
   ++fall.times;
 }
 
-/// Adds up how far the global step went back. Each trainer logs the same event, so the largest number counts.
+/// Adds up how far the global step went back. All trainers log the same event, so only the largest number is added.
 std::string LostSteps::line() const {
   std::map<uint64_t, Fall> falls;
   for (const auto& task : tasks_) {

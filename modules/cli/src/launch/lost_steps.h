@@ -20,7 +20,7 @@ class LostSteps {
   std::string line() const;
 
  private:
-  /// How often the global step went back to one step (the key of the map), and how many steps that lost in total.
+  /// How often the global step went back to a certain step (the key of the map), and how many steps were lost in total.
   struct Fall {
     uint64_t steps = 0;
     uint64_t times = 0;

@@ -24,11 +24,11 @@ struct TaskStart {
 class Machines {
  public:
   virtual ~Machines() = default;
-  /// Returns the place of the job: "on this machine", "on 3 hosts".
+  /// Returns where the job runs, in words: "on this machine", "on 3 hosts".
   virtual std::string where() const = 0;
   /// The host of a task; "" for this machine.
   virtual std::string host(size_t task) const = 0;
-  /// Returns the words that follow the name of a task: "", " on board1".
+  /// Returns where a task runs, in words behind its name: " on board1", or "" for this machine.
   virtual std::string where(size_t task) const = 0;
   /// The commands that the guard runs if this process dies.
   virtual std::vector<LastCommand> last_commands() const = 0;

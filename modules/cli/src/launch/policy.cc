@@ -48,8 +48,8 @@ Actions JobPolicy::ended(size_t task, const Ending& ending, SteadyTime now) {
   Entry& entry = tasks_[task];
   SHOAL_CHECK(entry.runs);
   entry.runs = false;
-  // A task that the signal killed before the task could handle signals had nothing to save, so its end counts as clean. The
-  // end of a chief does not, unless the job is to go on later.
+  // A task that the signal killed before the task could handle signals had nothing to save, so its status counts as 0. The
+  // status of a chief counts as 0 only if the job is to go on later.
   const bool told = phase_ == Phase::kInterrupted;
   const bool unheard = told && (ending.signal == SIGINT || ending.signal == SIGTERM);
   const bool gave_way = told && (ending.gave_way() || (unheard && told_to_give_way_));
@@ -115,7 +115,7 @@ Actions JobPolicy::interrupted(int signal, SteadyTime now) {
     told_to_give_way_ = options_.terminate_means_leave && signal != SIGINT;
     trainers_gave_way_ = told_to_give_way_ && !tasks_[0].runs && !trained_;
     for (size_t i = told_to_give_way_ ? 0 : 1; i < tasks_.size(); ++i) {
-      if (!tasks_[i].runs) tasks_[i].last_status = 0;  // The task was to be started again, which is no longer needed.
+      if (!tasks_[i].runs) tasks_[i].last_status = 0;  // Drops the failure of a task that no longer needs a restart.
     }
     if (!moving) send_all(signal);
   }
@@ -276,7 +276,7 @@ void JobPolicy::after_an_end(SteadyTime now) {
   if (any_runs() || any_waits()) return;
   switch (phase_) {
     case Phase::kTraining:
-    case Phase::kMoving: break;  // In these phases a task runs or will run.
+    case Phase::kMoving: break;  // Not reached: some task runs or will be started.
     case Phase::kFinishing:
     case Phase::kStopping: over_ = failure_; break;
     case Phase::kInterrupted: over_ = status_of_all(); break;

@@ -21,7 +21,7 @@
 
 namespace shoal::cli::launch {
 
-enum class Role : uint8_t { kChief, kServer, kWorker, kEvaluator };  // A master is a kChief, too.
+enum class Role : uint8_t { kChief, kServer, kWorker, kEvaluator };  // A master has the role kChief.
 
 struct PolicyTask {
   std::string name;  ///< The name of the task in messages: "worker 1".
@@ -41,7 +41,7 @@ struct PolicyOptions {
   Duration last_evaluation_limit = std::chrono::hours(1);
   /// True if a SIGTERM asks tasks to give way: to save and end with status 143, since the sender will start the job again.
   bool terminate_means_leave = false;
-  int port_choices = 10;         ///< How often ports are chosen, at most.
+  int port_choices = 10;         ///< The most choices of ports.
   std::optional<Chaos> chaos{};  ///< Random kills.
 };
 
@@ -97,8 +97,8 @@ class JobPolicy {
   Actions begin(SteadyTime now);
   /// Reports that a started task is gone, with everything that it had started.
   Actions ended(size_t task, const Ending& ending, SteadyTime now);
-  /// Reports a SIGINT or SIGTERM. The first is passed on; the second ends the job at once, unless it comes within half a
-  /// second.
+  /// Reports a SIGINT or SIGTERM. The first is sent on to the tasks. A second ends the job at once, but one within half a
+  /// second of the first is ignored.
   Actions interrupted(int signal, SteadyTime now);
   /// Reports that the time next_time() has come.
   Actions time_passed(SteadyTime now);
@@ -109,7 +109,7 @@ class JobPolicy {
   std::optional<int> status() const { return over_; }
   /// True from the time on when the chief has ended with 0.
   bool trained() const { return trained_; }
-  /// True while tasks have been asked to leave; their child processes may take time, too.
+  /// True while tasks take time to leave as requested. Their child processes must not be killed at once then, either.
   bool lets_leave() const { return phase_ == Phase::kInterrupted || phase_ == Phase::kStopping; }
   TaskState state_of(size_t task) const { return {tasks_[task].runs, tasks_[task].done, tasks_[task].start_at}; }
   /// True if --chaos has killed the task, and ended() has not reported its end yet.
@@ -122,9 +122,9 @@ class JobPolicy {
     bool runs = false;
     bool done = false;                     // The task ended with 0.
     bool chaos = false;                    // --chaos has killed the task, and its end was not reported yet.
-    int restarts = 0;                      // Restarts that count.
-    int gave_way = 0;                      // How often the task left on a SIGTERM of someone else.
-    int last_status = 0;                   // The exit status of its last end.
+    int restarts = 0;                      // Restarts after failures, which max_restarts limits.
+    int gave_way = 0;                      // How often it left on a SIGTERM from another program.
+    int last_status = 0;                   // The exit status of the task's last process.
     std::optional<SteadyTime> start_at{};  // The time of the next start.
   };
 
@@ -164,7 +164,7 @@ class JobPolicy {
   int failure_ = 0;  // The status of the job, if something failed for good.
   int ports_chosen_ = 1;
   bool told_to_give_way_ = false;
-  bool trainers_gave_way_ = false, evaluator_gave_way_ = false;  // True if they saved and left when they were asked to.
+  bool trainers_gave_way_ = false, evaluator_gave_way_ = false;  // True: saved and left on request.
   bool servers_alone_ = false;  // True once only servers still run and the job ends without a trained model.
   std::optional<SteadyTime> first_signal_{};
   // At this time all tasks that still run are killed, except an evaluator that is waited for.

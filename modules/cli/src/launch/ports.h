@@ -9,8 +9,8 @@
 
 namespace shoal::cli::launch {
 
-/// A free port of 127.0.0.1, kept for a task for as long as this object lives: a socket is bound to it that does not
-/// listen. Linux still lets a task listen there, because both sockets have SO_REUSEADDR (as every acceptor of
+/// A free port of 127.0.0.1, reserved for a task while this object lives: this object binds a socket to the port, and does
+/// not listen. Linux still lets the task listen there, because both sockets have SO_REUSEADDR (as every acceptor of
 /// transport/tcp). Linux gives the port to no outgoing connection, and to no process that asks for any port, even while the
 /// task is dead. Only a process that binds to this very port with SO_REUSEADDR can take it.
 class ReservedPort {

@@ -20,7 +20,7 @@ struct GivenFlag {
 };
 
 struct ProgramCommand {
-  std::vector<Variable> variables{};        ///< What `env NAME=VALUE PROGRAM` sets.
+  std::vector<Variable> variables{};        ///< The variables that `env NAME=VALUE PROGRAM` sets.
   std::optional<std::string> env_option{};  ///< An option of env's own: "-i".
   size_t program = 0;                       ///< The index of the program's name; the number of words if it is missing.
   std::vector<GivenFlag> flags{};           ///< The flags in the order of the command line.
@@ -41,7 +41,7 @@ struct ProgramCommand {
 /// the last two, NAME may have '_' in the place of '-'.
 ProgramCommand read_command(std::span<const std::string> words);
 
-/// Whether a program takes `value` of a switch or of a variable for "no".
+/// True if a program reads `value`, the value of a switch or of a variable, as "no".
 bool says_no(std::string_view value);
 
 /// The flags of shoal::run() that take a value, with their dashes. A test compares them with run()'s help text.

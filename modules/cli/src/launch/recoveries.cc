@@ -30,7 +30,7 @@ Recoveries::Recoveries(std::vector<std::string> names) {
 void Recoveries::ended(size_t task, bool by_chaos, SteadyTime now) {
   Entry& entry = tasks_[task];
   if (!entry.awaited_until || *entry.awaited_until <= now)
-    entry.ended_at = now;  // A task that was not back yet has been away since its earlier end.
+    entry.ended_at = now;  // A task that ended again before it was back is away since its earlier end.
   entry.awaited_until.reset();
   entry.ended_by_chaos = by_chaos;
 }

@@ -17,7 +17,7 @@ constexpr const char* kInterrupted = "interrupted";
 constexpr const char* kStatus = "status";
 constexpr const char* kError = "error";
 
-/// Members of a task's report that are no metrics: they say which run the results are of.
+/// Members of a task's report that are no metrics: they describe the run.
 constexpr std::string_view kOfTheRun[] = {"best", "error",  "export", "flags", "last",
                                           "model_dir", "seed", "status", "trial", "version"};
 

@@ -7,8 +7,8 @@
 namespace shoal::cli::launch {
 namespace {
 
-constexpr size_t kBytesOfATurn = size_t(256) * 1024;   // Limits one turn, so that no task keeps the others waiting.
-constexpr size_t kBytesOfAPipe = size_t(1024) * 1024;  // A pipe holds at most this, unless a process still writes.
+constexpr size_t kBytesOfATurn = size_t(256) * 1024;   // The most that one read() takes, since other tasks wait.
+constexpr size_t kBytesOfAPipe = size_t(1024) * 1024;  // The most that read_rest() takes: a pipe holds no more.
 
 }  // namespace
 

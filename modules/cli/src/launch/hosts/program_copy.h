@@ -15,7 +15,7 @@ struct ProgramCopy {
 /// Reads the program. Errors: those of Storage::read_all().
 Result<ProgramCopy> copy_of_program(Storage& storage, const std::string& file);
 
-/// The text that cksum, a program of every Unix, prints for these bytes: a CRC and their number. (POSIX.1-2017, cksum)
+/// The text that cksum, a program of every Unix, prints for `bytes`: a CRC and the number of bytes (POSIX.1-2017, cksum).
 std::string cksum_text(std::string_view bytes);
 
 }  // namespace shoal::cli::launch

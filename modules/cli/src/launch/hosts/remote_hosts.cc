@@ -15,10 +15,10 @@ namespace {
 
 constexpr Duration kPreparing = std::chrono::seconds(30);
 constexpr Duration kCleaning = std::chrono::seconds(10);
-// These ports lie below those that systems use for outgoing connections, so none takes a port while its task is away.
+// Systems choose ports above this range for outgoing connections, so none of these takes the port of a dead task.
 constexpr uint16_t kFirstPort = 20'000, kPorts = 12'000;
 
-/// Whether a host has to look the address up.
+/// True for a name, which a host has to resolve; false for an IPv4 address or an IPv6 address in brackets.
 bool is_looked_up(const std::string& address) {
   return !address.starts_with('[') && address.find_first_not_of("0123456789.") != std::string::npos;
 }

@@ -39,7 +39,7 @@ class RemoteHosts final : public Machines {
   Result<void> prepare(SignalInbox& inbox) override;
   Result<std::vector<std::string>> choose_addresses() override;
   Result<TaskProcess> start(size_t task, const TaskStart& how, TaskStream output, TaskStream errors) override;
-  std::vector<size_t> listening() const override { return {}; }  // Sessions tell it instead.
+  std::vector<size_t> listening() const override { return {}; }  // The sessions report it.
   std::vector<std::string> clean_up(SignalInbox& inbox) override;
 
   /// The ssh command of a task, without the text that its session reads, for a dry run.
@@ -67,13 +67,13 @@ class RemoteHosts final : public Machines {
   std::vector<Variable> forwarded_;  // Variables of this process that tasks get, too.
   std::vector<size_t> places_;       // For each task: the number of its host.
   std::vector<size_t> used_;         // The hosts that have a task.
-  std::string job_;                  // Part of the names of folders.
+  std::string job_;                  // A unique text, part of the names of the job's folders.
   std::string ssh_file_;
   std::vector<std::string> ssh_environment_;
   ProgramCopy copy_;
   std::map<size_t, std::set<uint16_t>> ports_in_use_;  // Keyed by the number of a host.
   std::set<uint16_t> ports_drawn_;
-  std::vector<uint16_t> ports_;  // For each task.
+  std::vector<uint16_t> ports_;  // The port of each task.
   std::vector<size_t> prepared_;
   std::optional<RandomStream> draws_{};
 };

@@ -49,7 +49,7 @@ struct Supervision {
 ///
 /// After the script the input has commands, one per line: `term` and `kill` are signals for everything that the program has
 /// started; `beat` says that the launcher is still there. The end of the input, or a minute without a beat, kills the
-/// program. It is not asked to leave, because a chief would then end the run, which may continue elsewhere.
+/// program. The script sends no SIGTERM first: a chief would then end the run, which may continue elsewhere.
 std::string supervising_script(const Supervision& supervision);
 
 /// The script that kills the processes that sessions have noted in a job's `folder`, and removes the folder. It reports

@@ -21,21 +21,21 @@ class SessionLink {
   SessionLink(Descriptor to, std::string script, std::string mark, SteadyTime now)
       : outbox_(std::move(to), std::move(script)), lines_(std::move(mark)), next_beat_(now + kBeatEvery) {}
 
-  /// Passes a signal to the program. Returns false if the program, as far as is known, has not begun: then the caller has
-  /// to end the session, which also ends a program that has begun meanwhile.
+  /// Passes a signal to the program. Returns false if the script has not reported that the program began: then the caller
+  /// has to end the session, which also ends a program that has begun meanwhile.
   bool send(int signal, SteadyTime now);
   void write() { outbox_.send(); }
   int number() const { return outbox_.number(); }
   int waits_to_write() const { return outbox_.waits_for(); }
   std::optional<SteadyTime> next_time() const { return kill_at_ ? std::min(*kill_at_, next_beat_) : next_beat_; }
-  /// Returns false if the session should have ended by now, and has to be killed.
+  /// Sends a beat if one is due. Returns false if the session is late to end, so that the caller has to kill it.
   bool time_passed(SteadyTime now);
 
   /// Takes output of the session, and returns the part of these bytes that the program wrote.
   std::string take(std::string_view bytes);
   std::string finish() { return lines_.finish(); }
 
-  /// How the task ended, once the session has ended. If the script did not report it, the connection was lost.
+  /// How the task ended; call it once the session has ended. If the script reported no end, the connection was lost.
   Ending ending() const;
   bool listens() const { return listens_; }
   const std::optional<std::string>& report() const { return report_; }
@@ -48,7 +48,7 @@ class SessionLink {
   MarkedLines lines_;
   SteadyTime next_beat_;
   std::optional<SteadyTime> kill_at_{};
-  int sent_before_begin_ = 0;  // The signal that came before the program began; 0: none.
+  int sent_before_begin_ = 0;  // The signal of a send() before the program began; 0: none.
   bool killed_ = false, begun_ = false, listens_ = false;
   std::optional<Ending> ending_{};
   std::optional<std::string> report_{}, complaint_{};

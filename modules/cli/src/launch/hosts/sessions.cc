@@ -49,7 +49,7 @@ bool asks_to_leave(const std::vector<int>& signals) {
   return std::any_of(signals.begin(), signals.end(), [](int signal) { return signal != SIGCHLD; });
 }
 
-/// Sends and reads as much as the session can take now. Kills the session `patience` after the last bytes were sent.
+/// Sends and reads as many bytes as possible without waiting. Kills the session `patience` after the last bytes were sent.
 void go_on(OpenSession& session, Duration patience) {
   if (session.outbox.send()) session.killed_at = steady_now() + patience;
   read_session(session);

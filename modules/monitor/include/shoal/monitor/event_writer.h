@@ -29,7 +29,7 @@ struct Scalar {
 /// An image as a PNG or JPEG file. The bytes are stored unchanged.
 struct EncodedImage {
   std::string_view bytes;  ///< A PNG or JPEG file.
-  int64_t width = 0;       ///< In pixels, from 1 to 2^31 - 1. The same holds for the height.
+  int64_t width = 0;       ///< In pixels, from 1 to 2^31 - 1, as is the height.
   int64_t height = 0;
   int channels = 0;        ///< 1: grey, 2: grey and opacity, 3: red, green and blue, 4: these and opacity.
 };
@@ -37,13 +37,13 @@ struct EncodedImage {
 /// A tensor of numbers in row-major order.
 struct TensorSummary {
   std::span<const int64_t> shape;
-  std::span<const float> values;  ///< As many as the product of `shape`.
+  std::span<const float> values;  ///< Their number is the product of `shape`.
   std::string_view plugin;        ///< TensorBoard's plug-in for the tensor, such as "pr_curves".
   std::string_view content = {};  ///< Bytes for this plug-in, in the plug-in's own format.
 };
 
 struct EventWriterOptions {
-  /// The longest time between an event and its appearance in the file, if events keep coming.
+  /// An event that is added this long after the last flush causes the next flush. The buffer then goes to the file.
   Duration flush_interval = std::chrono::seconds(10);
   size_t buffer_bytes_max = size_t(1) << 18;  ///< If the buffer has more bytes, it is written.
   std::string host = {};                      ///< The host in the file name. Default: that of env.process().

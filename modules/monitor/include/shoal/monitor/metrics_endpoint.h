@@ -36,12 +36,12 @@ struct MetricsGate {
 
 struct MetricsEndpointOptions {
   MetricsAddress address;
-  /// Called once if other machines can reach the address; start_metrics_endpoint() returns its error. The gate that it
-  /// returns must have a bearer token or authorities.
+  /// Called once if other machines can reach the address. If this function fails, start_metrics_endpoint() returns the
+  /// error. The gate that this function returns must have a bearer token or authorities.
   std::function<Result<MetricsGate>()> gate;
   std::string version;  ///< Shoal's version, for shoal_build_info.
-  /// A task is unhealthy if for longer than this its strand has not answered and it has finished no step; > 0. A task that
-  /// starts, saves or evaluates has ten times as long.
+  /// A task is unhealthy if, for longer than this, its strand does not answer and the task finishes no step; > 0. While a
+  /// task starts, saves or evaluates, the limit is ten times as long.
   Duration health_deadline = std::chrono::seconds(60);
 };
 
@@ -49,7 +49,7 @@ struct MetricsEndpointOptions {
 class MetricsEndpoint {
  public:
   virtual ~MetricsEndpoint() = default;
-  /// Every task that runs in this process is added here.
+  /// The registry to which every task of this process is added, so that the endpoint shows the task's metrics.
   virtual MeterRegistry& registry() = 0;
   /// The address with the port that is in use, also if port 0 was requested.
   virtual const MetricsAddress& address() const = 0;

@@ -9,7 +9,7 @@ namespace shoal::monitor {
 struct Terminal {
   /// True for a terminal that can rewrite its line. False for a file, a pipe, a dumb terminal.
   bool renews_lines = false;
-  /// False for a process in the background of its terminal, where another process writes.
+  /// False if this process runs in the background of its terminal, where another process writes.
   bool in_foreground = true;
   int columns = 80;  ///< 80 if the size is unknown.
   int lines = 24;    ///< 24 if the size is unknown.
@@ -17,7 +17,7 @@ struct Terminal {
 /// Reads the present state of standard error.
 Terminal read_terminal();
 
-/// Standard output as a place to draw.
+/// Properties of standard output, for programs that draw on it.
 struct DrawingTerminal {
   bool is_terminal = false;    ///< Standard output is a terminal.
   bool renews_lines = false;   ///< The terminal can rewrite its line.
@@ -31,7 +31,7 @@ DrawingTerminal read_output_terminal();
 /// True if standard output is a terminal, so that people read it as it is written.
 bool output_is_terminal();
 
-/// Writes at once, unbuffered.
+/// Writes `text` to standard error at once, unbuffered.
 void write_to_stderr(std::string_view text);
 
 }  // namespace shoal::monitor
