@@ -10,7 +10,7 @@
 namespace shoal::cli {
 namespace {
 
-/// The values of a small tensor in nested lists, one for each row; without values for a large one.
+/// Returns the shape of a tensor and, unless the tensor is large, its values as nested lists, one list for each row.
 Json tensor_json(const monitor::EventValue& event) {
   constexpr size_t kPrintedMax = 1024;
   Json tensor{{"shape", event.shape}};

@@ -77,8 +77,8 @@ Json contents_json(const std::string& folder, const ExportContents& contents) {
   return json;
 }
 
-/// Shows an export. It is loaded first, so that the description is of an export that works. Exception: an export with ops
-/// of a program's own, which this program cannot load.
+/// Loads an export, which proves that it works, and prints its description. An export with ops of another program, which
+/// this program cannot load, is described without this proof.
 Result<int> show_export(Context& context, const std::string& path) {
   SHOAL_TRY(const std::string folder, find_export(context.storage, path));
   SHOAL_TRY(ExportContents contents, try_describe_export(folder));

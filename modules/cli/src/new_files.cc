@@ -41,7 +41,7 @@ Result<void> write_new_files(const std::vector<NewFile>& files) {
 }
 
 Result<void> make_folder(const std::string& path) {
-  // An existing path may be no folder; then writing into it fails later.
+  // If the existing path is no folder, the later writing of files into it fails.
   if (::mkdir(path.c_str(), S_IRWXU) == 0 || errno == EEXIST) return {};
   return unavailable(path + ": cannot be made: " + system_error_text(errno));
 }

@@ -11,7 +11,7 @@ namespace shoal::cli {
 struct NewFile {
   std::string path;
   std::string text;
-  bool secret = false;  ///< True: only its owner can read it, from the first byte on.
+  bool secret = false;  ///< True: only the file's owner can read it, from the first byte on.
 };
 /// Writes all files or none. FailedPrecondition if one exists already; Unavailable if one cannot be made.
 Result<void> write_new_files(const std::vector<NewFile>& files);

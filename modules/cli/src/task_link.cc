@@ -21,7 +21,7 @@ void add_link_options(CLI::App& app, LinkArguments& arguments) {
 Result<transport::LinkOptions> link_from(const LinkArguments& arguments) {
   const auto or_variable = [](std::optional<std::string> given, const char* name) {
     if (!given) given = cluster::process_getenv(name);
-    return given && given->empty() ? std::nullopt : given;  // Shells may export empty variables: no value.
+    return given && given->empty() ? std::nullopt : given;  // Empty counts as unset, since shells export empty variables.
   };
   const transport::CredentialSources sources{
       .token = {.file = or_variable(arguments.token_file, "SHOAL_TOKEN_FILE"), .text = or_variable({}, "SHOAL_TOKEN")},

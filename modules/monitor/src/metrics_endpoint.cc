@@ -241,7 +241,7 @@ std::shared_ptr<MetricsSession> Endpoint::make_session(tcp::socket socket, Sessi
 void Endpoint::make_room() {
   if (sessions_.empty()) return;
   const auto idle = std::ranges::find_if(sessions_, [](const auto& session) { return session->idle(); });
-  const auto session = idle == sessions_.end() ? sessions_.front() : *idle;  // A copy, since close() takes it off the list.
+  const auto session = idle == sessions_.end() ? sessions_.front() : *idle;  // A copy: close() erases the list element.
   session->close();
 }
 

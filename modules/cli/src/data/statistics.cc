@@ -111,7 +111,7 @@ class Choice {
     }
     return chosen_;
   }
-  /// InvalidArgument for a name that no record has.
+  /// InvalidArgument if --column names a field that no record has.
   Result<void> check() const {
     for (const std::string& name : names_) {
       if (seen_.contains(name) || seen_.size() >= kSeenMax) continue;
@@ -136,7 +136,7 @@ struct StatisticsArguments : DataArguments {
 Result<int> print_statistics(Context& context, const StatisticsArguments& arguments) {
   FieldSummaries found(kStatisticsBounds);
   Choice choice(arguments.columns);
-  OpenedFile first;  // The format of the first file, for the texts about fields.
+  OpenedFile first;  // The first file. Its format decides how fields are shown.
   bool together = true;
   SHOAL_TRY(const int64_t records,
             for_each_record(

@@ -26,7 +26,7 @@ struct LastCommand {
 /// machines. After a while the guard kills the groups that are left.
 class Guard {
  public:
-  /// `patience`: the time that tasks have to leave once their launcher is dead. Then `last_commands` run, all at once, for
+  /// `patience`: how long tasks may take to leave once their launcher is dead. Then `last_commands` run, all at once, for
   /// at most 10 s, and `folder` is removed with the files in it.
   static Result<Guard> start(std::string folder, Duration patience, std::vector<LastCommand> last_commands = {});
   Guard(Guard&& other) noexcept;

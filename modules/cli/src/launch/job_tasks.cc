@@ -9,7 +9,7 @@
 namespace shoal::cli::launch {
 namespace {
 
-// Linux takes 128 KiB for "NAME=value" with the zero behind it (MAX_ARG_STRLEN).
+// Linux allows 128 KiB for one "NAME=value", including the zero at its end (MAX_ARG_STRLEN).
 constexpr size_t kVariableBytesMax = 128 * 1024 - sizeof "TF_CONFIG=";
 
 }  // namespace

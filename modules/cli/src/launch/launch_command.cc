@@ -148,7 +148,7 @@ Result<cluster::ClusterSize> size_from(const Context& context, const LaunchArgum
   return fitted.size;
 }
 
-/// True if tasks save and leave on a SIGTERM, by their flag or else by the variable that they get or inherit.
+/// True if tasks save and leave on a SIGTERM: the command's flag says so or, without a flag, SHOAL_ON_SIGTERM.
 Result<bool> gives_way(const std::vector<std::string>& command) {
   constexpr std::string_view kVariable = "SHOAL_ON_SIGTERM";
   const ProgramCommand read = read_command(command);

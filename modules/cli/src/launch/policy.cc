@@ -345,8 +345,8 @@ bool JobPolicy::only_servers_run() const {
                                    [](const Entry& entry) { return !entry.runs || entry.task.role == Role::kServer; });
 }
 
-/// The exit status after an interrupt: the chief's, or else the first one that is not 0. 143 if all are 0, but tasks that
-/// saved and left on a SIGTERM have work left for the next start.
+/// The exit status after an interrupt: the first task's status that is not 0, the chief's before all others. If all are 0:
+/// 143 if tasks that saved and left on a SIGTERM have work left for the next start, else 0.
 int JobPolicy::status_of_all() const {
   for (const Entry& entry : tasks_) {
     if (entry.last_status != 0) return entry.last_status;

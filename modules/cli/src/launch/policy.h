@@ -123,7 +123,7 @@ class JobPolicy {
     bool done = false;                     // The task ended with 0.
     bool chaos = false;                    // --chaos has killed the task, and its end was not reported yet.
     int restarts = 0;                      // Restarts after failures, which max_restarts limits.
-    int gave_way = 0;                      // How often it left on a SIGTERM from another program.
+    int gave_way = 0;                      // How often the task left on another program's SIGTERM.
     int last_status = 0;                   // The exit status of the task's last process.
     std::optional<SteadyTime> start_at{};  // The time of the next start.
   };

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The command of a job, read as the programs that it starts read it: flags of shoal::run() in each of their spellings, and
+/// Reads the command of a job as a program on shoal::run() would: the flags of shoal::run() in each of their spellings, and
 /// the variables that `env` sets before a program.
 #include <cstddef>
 #include <optional>

@@ -29,7 +29,7 @@ struct EmittedFile {
   std::string text;
 };
 
-/// The time that tasks have to leave, in whole seconds.
+/// How long tasks may take to leave, in whole seconds.
 int64_t stop_secs(const EmitJob& job);
 
 // Each of these functions writes the files of one kind of --emit; `job` must be complete.

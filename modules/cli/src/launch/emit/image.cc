@@ -39,7 +39,7 @@ bool is_tag(std::string_view tag) {
          std::ranges::all_of(tag, [](char c) { return is_plain(c) || c == '_' || c == '.' || c == '-'; });
 }
 
-/// An algorithm such as "sha256:", and hexadecimal digits.
+/// True for the name of an algorithm, such as "sha256", a colon, and at least 32 hexadecimal digits.
 bool is_digest(std::string_view digest) {
   constexpr size_t kLeastDigits = 32;
   const size_t colon = digest.find(':');

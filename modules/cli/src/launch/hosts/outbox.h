@@ -18,14 +18,14 @@ class Outbox {
   /// Closes the descriptor once all text is sent.
   void close_when_sent() { closes_ = true; }
 
-  /// The descriptor to wait for; -1 if there is nothing to send.
+  /// The descriptor that has to become writable before send(); -1 if there is nothing to send.
   int waits_for() const { return text_.size() == sent_ && second_.empty() ? -1 : to_.number(); }
   int number() const { return to_.number(); }
   /// Sends as much as possible now. Returns true if any was sent. Drops text that no process will read any more.
   bool send();
 
  private:
-  /// Returns how many of the bytes were taken.
+  /// Returns how many of the bytes the process took. If nobody reads any more, counts all bytes as taken.
   size_t write(std::string_view bytes);
 
   Descriptor to_;

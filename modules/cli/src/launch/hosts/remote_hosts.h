@@ -39,7 +39,7 @@ class RemoteHosts final : public Machines {
   Result<void> prepare(SignalInbox& inbox) override;
   Result<std::vector<std::string>> choose_addresses() override;
   Result<TaskProcess> start(size_t task, const TaskStart& how, TaskStream output, TaskStream errors) override;
-  std::vector<size_t> listening() const override { return {}; }  // The sessions report it.
+  std::vector<size_t> listening() const override { return {}; }  // The sessions report who listens.
   std::vector<std::string> clean_up(SignalInbox& inbox) override;
 
   /// The ssh command of a task, without the text that its session reads, for a dry run.

@@ -42,7 +42,7 @@ struct HyperParameterDomain {
 struct ExperimentMetric {
   std::string tag;             ///< The scalar's tag in the event files, "accuracy".
   std::string folder{};        ///< The scalar's folder below the trial's folder, "eval"; empty: the trial's folder.
-  std::string display_name{};  ///< Default: folder and tag.
+  std::string display_name{};  ///< The name on the page; empty: folder and tag.
 };
 
 /// A search over hyper-parameters. Its event is written once, in the folder above the trials' folders.
