@@ -15,7 +15,7 @@
 namespace shoal::cli {
 namespace {
 
-// The file of a CA's private key, only in the CA's folder. The CA's certificate, kAuthorityFile, is in tasks' folders, too.
+// Only the CA's folder has the file of the CA's private key. Tasks' folders have the CA's certificate, kAuthorityFile, too.
 constexpr const char* kCaKeyFile = "ca.key";
 // The files of a monitoring system. Their names differ from a task's files, so that no task takes the folder for its own.
 constexpr const char *kWatcherCertificateFile = "watcher.pem", *kWatcherKeyFile = "watcher.key";

@@ -18,7 +18,7 @@ namespace shoal::cli {
 
 struct Context {
   std::istream& in;   ///< Standard input, for commands that read their table there.
-  std::ostream& out;  ///< Standard output: JSON, CSV, or the one line that was asked for.
+  std::ostream& out;  ///< Standard output: JSON, CSV, or a single line of text.
   std::ostream& err;  ///< Standard error: messages for people.
   Storage& storage;
   Terminals terminals{};

@@ -124,8 +124,8 @@ struct Heard {
   TaskStatus status;
 };
 
-/// Asks one endpoint. An endpoint without a scheme, as the description of a cluster has it, is asked over tcp and then over
-/// shared memory. If no task answers, the error is that of tcp.
+/// Asks one endpoint. An endpoint without a scheme (TF_CONFIG and the like have only host:port) is asked over tcp and then
+/// over shared memory. If no task answers, returns the error of tcp.
 Task<Result<Heard>> ask_at(Environment& env, transport::Endpoint at, transport::LinkOptions link, Deadline deadline) {
   const bool any = at.scheme.empty();
   if (any) at.scheme = kTcp;

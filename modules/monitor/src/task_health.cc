@@ -28,7 +28,7 @@ void TaskHealth::look_at(const TaskMeters& task, Probe& probe, SteadyTime now) {
   probe.asked = now;
 }
 
-/// Outside training and serving, ten times as long: a run without servers saves and exports on its strand, which blocks it.
+/// Ten times deadline_ outside training and serving, since a run without servers saves and exports on its own strand.
 Duration TaskHealth::deadline_of(TaskPhase phase) const {
   constexpr int kLongWork = 10;
   return phase == TaskPhase::kTraining || phase == TaskPhase::kServing ? deadline_ : kLongWork * deadline_;

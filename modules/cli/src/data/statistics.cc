@@ -96,7 +96,7 @@ void print_texts(std::ostream& out, const TextSummary& texts) {
     out << "    " << count << "  " << shown(text) << '\n';
 }
 
-/// Selects the cells that --column names, or all.
+/// Selects the cells that --column names; without --column, all cells.
 class Choice {
  public:
   explicit Choice(const std::vector<std::string>& names) : names_(names) {}

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The progress of each task of a job, read from the lines that it writes. The texts of these lines are stable: tests and
-/// this code search for them.
+/// The progress of each task of a job, read from the lines that the task writes. The texts of lines are stable: tests and
+/// this code search for these texts.
 #include <cstddef>
 #include <cstdint>
 #include <optional>

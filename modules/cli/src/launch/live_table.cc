@@ -36,7 +36,7 @@ std::vector<const TableRow*> shown_rows(const std::vector<TableRow>& rows, size_
       if (row.settled == settled && shown.size() < room) shown.push_back(&row);
     }
   }
-  std::sort(shown.begin(), shown.end());  // Pointers sort in the order of `rows`.
+  std::sort(shown.begin(), shown.end());  // Back to the order of `rows`.
   return shown;
 }
 

@@ -10,7 +10,7 @@ namespace shoal::cli::launch {
 
 struct FittedSize {
   cluster::ClusterSize size;
-  std::optional<std::string> warning{};  ///< Says the size and why it is smaller than its name says; or nothing.
+  std::optional<std::string> warning{};  ///< Tells the size and why it was reduced; nothing if it was not.
 };
 /// Returns the size of this name (cluster::parse_cluster_size), cut to `trainers_max` trainers. Trainers are the chief and
 /// the workers; at least one worker stays; the number of servers falls in proportion. `room` says in the warning where the

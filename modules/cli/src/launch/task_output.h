@@ -53,8 +53,8 @@ class TaskStream {
   LineSplitter splitter_;
 };
 
-/// Passes what can be read now from `descriptor`, which does not block, to `take`; about `bytes_max` bytes at most. Returns
-/// false if the stream has ended.
+/// Reads the bytes that `descriptor`, which must not block, has now, about `bytes_max` at most, and passes them to `take`.
+/// Returns false if the stream has ended.
 bool read_what_is_there(int descriptor, const std::function<void(std::string_view)>& take, size_t bytes_max);
 
 }  // namespace shoal::cli::launch

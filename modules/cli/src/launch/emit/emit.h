@@ -10,9 +10,9 @@
 namespace shoal::cli::launch {
 
 /// Returns the files for `kind`: kubernetes, slurm, systemd or compose. The same job gives the same text. InvalidArgument:
-/// another kind; a job that cannot be started that way; an option that this kind cannot obey; a flag or variable of the
-/// program that contradicts the job; a secret among its arguments; a name, address or argument that cannot be written
-/// there.
+/// an unknown `kind`; a job that this kind cannot start; an option that this kind cannot obey; a flag or variable of the
+/// program that contradicts the job; a secret among the program's arguments; a name, address or argument that the files
+/// of this kind cannot hold.
 Result<std::vector<EmittedFile>> emit(std::string_view kind, EmitJob job);
 
 }  // namespace shoal::cli::launch

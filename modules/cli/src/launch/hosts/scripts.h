@@ -24,7 +24,7 @@ struct Preparation {
   std::string folder;                    ///< The folder to make.
   std::string work_folder;               ///< The folder in which tasks will run; it has to exist.
   std::string program;                   ///< The program as the command names it.
-  std::string copy_name{};               ///< The program's name in `folder`; empty: it is on the host already.
+  std::string copy_name{};               ///< The program's file name in `folder`; empty: the host has the program.
   std::string copy_sum{};                ///< The text that cksum prints for the program.
   std::vector<std::string> addresses{};  ///< Names of hosts that this host has to look up.
 };
