@@ -33,7 +33,7 @@ class ById final : public Definition, public Categories {
     ids = ops::check_range(
         ids, {.low = -1, .high = double(count() - 1), .whole = true, .what = "feature \"" + name() + "\": id"});
     if (ids.dtype() == DType::kInt32)
-      ids = ops::cast(ids, DType::kInt64);  // After the check, so that its error can say where the row was read.
+      ids = ops::cast(ids, DType::kInt64);  // Not before check_range(), whose error says where a feature's row was read.
     return {ids, {}};
   }
 

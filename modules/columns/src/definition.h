@@ -22,8 +22,8 @@ class Inputs {
   Value feature(const std::string& key, const std::string& column) const;
   /// Returns the values of each example as a list: [batch, L]. InvalidArgument for more than two dimensions.
   Value list_of(Value feature, const std::string& column) const;
-  /// feature_means() records in the model's meaning how a column uses the feature `key`; column_means() records from
-  /// what the column `name` is made.
+  /// Both add a fact to the model's meaning, which checkpoints record and compare: feature_means() says how a column uses
+  /// the feature `key`, column_means() says from what the column `name` is made.
   void feature_means(const std::string& key, MeaningFact fact) {
     graph().meaning().add("features/" + key, std::move(fact));
   }
@@ -58,7 +58,7 @@ class Numbers {
   virtual ~Numbers() = default;
   virtual int64_t width() const = 0;  ///< The number of values for each example.
   virtual int64_t parameters() const { return 0; }
-  virtual Value values(Inputs& inputs) const = 0;  ///< Of all examples: [batch, width] float32.
+  virtual Value values(Inputs& inputs) const = 0;  ///< The values of all examples: [batch, width] float32.
 };
 
 class Definition {
@@ -67,7 +67,7 @@ class Definition {
   virtual ~Definition() = default;
   const std::string& name() const { return name_; }
   virtual std::string kind() const = 0;                  ///< A word such as "numeric", for summaries and errors.
-  virtual std::vector<std::string> sources() const = 0;  ///< Keys of its features, or names of its columns.
+  virtual std::vector<std::string> sources() const = 0;  ///< Features (keys) or columns (names) that it is made from.
   virtual const Categories* categories() const { return nullptr; }
   virtual const Numbers* numbers() const { return nullptr; }
 

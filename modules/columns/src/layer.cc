@@ -23,7 +23,7 @@ std::vector<Column> ordered(const std::string& layer, const nn::ValueMap& featur
   return columns;
 }
 
-/// Records in the model's meaning which columns a layer puts side by side: its weights belong to the columns in this order.
+/// Adds the columns of a layer to the model's meaning, which checkpoints record: the layer's weights follow their order.
 void note_columns(Graph& graph, const std::string& name, const std::vector<Column>& columns, MeaningFact fact) {
   std::vector<std::string> texts;
   for (const Column& column : columns) {

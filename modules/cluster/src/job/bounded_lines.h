@@ -17,7 +17,7 @@ class BoundedLines {
 
  private:
   Environment& env_;
-  SteadyTime logged_until_{};  // Each logged line adds a second; 20 s ahead of now: no more lines.
+  SteadyTime logged_until_{};  // Each logged line adds one second. While this is 20 s ahead of now, lines are left out.
   int64_t unlogged_ = 0;
 };
 

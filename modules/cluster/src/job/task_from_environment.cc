@@ -25,7 +25,7 @@ Result<TaskConfig> resolve_place(const Place& place, const std::vector<std::stri
   SHOAL_TRY(TaskConfig task, resolve_task(std::move(cluster), seat.role, seat.index));
   task.source = place.source;
   task.place = place;
-  if (place.plan.evaluator) task.warnings.clear();  // Drops "no task evaluates".
+  if (place.plan.evaluator) task.warnings.clear();  // Drops the warning that no task evaluates: one does.
   return task;
 }
 

@@ -116,7 +116,7 @@ class PartsBuilder : public nlohmann::json_sax<Json> {
     return !keeps() || place(Json(std::forward<T>(value))) != nullptr;
   }
 
-  /// Stores `value` where the parser is in the text. Returns the stored value, or null if there are too many values.
+  /// Stores `value` in the open list, or under the last key. Returns the stored value, or null after too many values.
   Json* place(Json value) {
     if (++kept_count_ > kTfConfigEntriesMax) {
       fail("more than " + std::to_string(kTfConfigEntriesMax) + " entries");

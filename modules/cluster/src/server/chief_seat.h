@@ -21,8 +21,8 @@ class ChiefSeat {
 
   enum class Asked : uint8_t {
     kFree,     ///< The seat is free, or the asking process holds it.
-    kHeld,     ///< Another process holds the seat, and was heard after this process had asked.
-    kUnclear,  ///< The holder has neither left nor been heard, as happens without heartbeats.
+    kHeld,     ///< Another process holds the seat, and has sent a message since this process asked.
+    kUnclear,  ///< Not known: the holder has neither left nor sent a message, as happens without heartbeats.
   };
   /// Waits until it is known whether process `incarnation` may lead. Cancelled when this object is destroyed.
   Task<Result<Asked>> ask(uint64_t incarnation);

@@ -157,7 +157,7 @@ void Commits::release(uint64_t chief) {
 Task<Result<void>> Commits::fence(int trainer, uint64_t incarnation) {
   if (!sequencer_) co_return Result<void>{};  // Only shard 0 acts: its sequencer orders all shards to exclude.
   sequencer_->fence(trainer, incarnation);
-  if (trainer == 0) sequencer_->unseal(), sequencer_->unstop();  // The former chief's seal and stop end with it.
+  if (trainer == 0) sequencer_->unseal(), sequencer_->unstop();  // Cancels requests of the former chief.
   co_return co_await give_orders();
 }
 
@@ -251,7 +251,7 @@ Task<Result<std::optional<HeldState>>> Commits::hold(uint64_t chief, bool residu
     sequencer_->hold({.trainer = 0, .incarnation = chief, .number = residuals});
     SHOAL_CO_TRY_VOID(co_await give_orders());
   }
-  // A finished snapshot may be returned even if a later update made a weight NaN or infinite: it is older.
+  // A finished snapshot may be returned even if a later update has made a weight NaN or infinite since.
   const auto here = [&] {
     return pending_snapshot_ && pending_snapshot_->chief == chief &&
            (sequencer_ || pending_snapshot_->state.text.counters.version == version);

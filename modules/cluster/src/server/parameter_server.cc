@@ -82,7 +82,7 @@ class Server {
   ChiefSeat chief_;
   // Set once this server was told to give way (to end early): the global step that a checkpoint has to reach first.
   std::optional<uint64_t> step_to_save_;
-  bool ended_before_ = false;  // True if job_ended() said so; no chief announced the end.
+  bool ended_before_ = false;  // True if job_ended() says that the job has ended: the chief is gone, and announced no end.
   int trainer_connections_ = 0, peer_connections_ = 0;
   uint64_t accepted_ = 0;  // The number of accepted connections.
   SteadyTime lonely_since_;
@@ -166,7 +166,7 @@ Task<Result<void>> Server::supervise() {
     SteadyTime next = lonely ? lonely_since_ + options_.ready_timeout : now + options_.ready_timeout;
     if (state_.phase() == Phase::kFinished) {
       if (!farewell) farewell = now + kFarewell;
-      // True if the chief knows of the end. If its connection broke before the reply, or it was restarted, it asks again.
+      // True if the chief knows of the end. A chief that lost its connection before the reply, or restarted, asks again.
       const bool chief_heard = state_.trainers()[0].left;
       if ((sessions_.empty() && chief_heard) || now >= *farewell) co_return Result<void>{};
       next = *farewell;
@@ -239,7 +239,7 @@ Task<Result<void>> Server::serve(std::unique_ptr<Connection> connection) {
   session->connection->close(Error(ErrorKind::kCancelled, "the server has answered"));
   commits_.forget(*session);
   Result<void> replied = co_await session->replies.join();
-  static_cast<void>(replied);  // A reply that could not be sent has no reader any more.
+  static_cast<void>(replied);  // If a reply could not be sent, its receiver is gone: no error.
   std::erase(connections_, listed);
   co_return served;
 }

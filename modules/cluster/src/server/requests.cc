@@ -274,7 +274,7 @@ Task<Result<Message>> Requests::chief_control(Session& session, transport::Contr
     Result<ArenaRead> asked = read_held(state_, session.held ? &*session.held : nullptr, control.text);
     co_return co_await read(std::move(asked));
   }
-  if (control.verb == "lease") co_return core_.control("ok");  // A replaced chief has lost its connection.
+  if (control.verb == "lease") co_return core_.control("ok");  // Only the chief that leads still has a connection.
   if (control.verb == "hold") co_return co_await hold(session, control.text);
   if (control.verb == "seal") {
     SHOAL_CO_TRY_VOID(co_await commits_.seal());
@@ -334,8 +334,8 @@ Task<Result<Message>> Requests::read(Result<ArenaRead> what) {
   co_return message;
 }
 
-/// Waits for the residuals of trainers, which the replies to their next pushes ask for: a trainer needs the time of a
-/// step, and time to send as much as a dense gradient. Does not wait if this server was interrupted.
+/// Waits for the residuals that trainers send when the reply to their next push asks for them. A trainer needs the time of
+/// a step, and time to send as much as a dense gradient. Does not wait if this server was interrupted.
 Task<Result<void>> Requests::handle_residuals(Session& session, Message request) {
   SHOAL_CO_TRY(const transport::Control control, transport::read_control(request));
   const bool now = control.text == "now";

@@ -42,7 +42,7 @@ Participant* Sequencer::participant(int trainer) {
   return known ? &progress_.trainers[size_t(trainer)] : nullptr;
 }
 
-/// Takes back the trainer's extra pushes: its pushes for the next commit were removed, so its next push is its first again.
+/// Cancels the trainer's permissions for extra pushes, since its first push for the next commit was dropped.
 void Sequencer::ungrant(int trainer) {
   if (Participant* const own = participant(trainer)) own->granted = 0;
 }

@@ -80,7 +80,7 @@ class Sequencer {
   };
   struct Decided {
     uint64_t incarnation = 0;  // The trainer's newest process.
-    uint64_t number = 0;       // Its newest push that an order has named.
+    uint64_t number = 0;       // The newest push of this process that an order has named.
   };
   bool is_over(const transport::PushId& id) const;
   void decide(const transport::PushId& id);
@@ -98,7 +98,7 @@ class Sequencer {
   uint64_t global_step_ = 0;  // The global step of the newest commit.
   bool sealed_ = false;
   std::map<transport::PushId, Pending> pending_;
-  std::vector<WholePush> whole_;  // In the order in which they reached all shards.
+  std::vector<WholePush> whole_;  // Pushes that all shards hold, in the order in which the last shard reported each.
   std::map<int, Decided> decided_;
   std::map<int, std::deque<uint64_t>> fenced_;  // By trainer: the processes excluded last.
   std::map<int, uint64_t> left_;                // By trainer: the newest process that left.

@@ -19,7 +19,7 @@ class SequencerLink {
   SequencerLink(Environment& env, const ParameterServerOptions& options, const ServerState& state, Obey obey)
       : env_(env), options_(options), state_(state), obey_(std::move(obey)), closed_event_(env) {}
 
-  /// Runs until close().
+  /// Keeps a connection to the sequencer, and passes its orders to `obey`, until close().
   Task<Result<void>> run();
   /// Reports a push that the server holds. Sends nothing while disconnected: the next connection begins with a report
   /// of all held pushes.

@@ -25,8 +25,8 @@ struct WholePush {
 struct Participant {
   bool active = true;  ///< False if the trainer makes no more pushes.
   bool lost = false;   ///< True if the trainer has been away for the grace period.
-  int whole = 0;       ///< Its pushes for the next commit that all shards hold.
-  int granted = 0;     ///< Pushes that it may make for the next commit, beyond the first.
+  int whole = 0;       ///< The trainer's pushes for the next commit that all shards hold.
+  int granted = 0;     ///< Extra pushes that the trainer may make for the next commit, after its first one.
 };
 
 /// The state of the job, from which strategies decide.
@@ -39,7 +39,7 @@ struct Progress {
 class UpdateStrategy {
  public:
   virtual ~UpdateStrategy() = default;
-  /// False if the push is too old, or too late, and will not count.
+  /// False if the push will not count: its weights are too old, or trainers were asked to stop.
   virtual bool takes(const WholePush& push, const Progress& progress) const = 0;
   /// The pushes that make the next update, as indices into `held` in the order in which they are added up; none if the
   /// update is not complete. `held` has pushes that takes() accepted, in the order in which they reached all shards.

@@ -82,7 +82,7 @@ float quantise_block(const float* from, int8_t* to, int64_t count) {
   return unit;
 }
 
-/// Where the three parts of a kTopK payload begin: the count, the places, the values.
+/// Where the three parts of a kTopK payload begin: the number of values, their positions in the arena, the values.
 struct Picks {
   uint64_t count = 0;
   size_t places_at = kAlign;
@@ -99,7 +99,7 @@ bool adds_up(const nn::UpdateRule& rule) {
   return rule.kind != nn::UpdateRule::Kind::kAssign && rule.kind != nn::UpdateRule::Kind::kMovingAverage;
 }
 
-/// The number of a segment's values that are sent: all of them, if values with their places would take more bytes.
+/// The number of a segment's values that are sent: all, if `fraction` is a half or more, or the rule adds no gradients up.
 int64_t picks_of(const Segment& segment, double fraction) {
   const int64_t elements = segment.elements();
   if (!adds_up(segment.variable.rule)) return elements;
@@ -256,8 +256,8 @@ void TopK::encode(std::span<const std::byte> gradient, std::span<std::byte> payl
     float* const rest = floats(next->bytes()) + first;
     const float* const old = floats(residual_->bytes()) + first;
     const float* const fresh = floats(gradient) + first;
-    // `old` also has the values of a push that did not count. A rule that assigns ignores them: this push assigns
-    // anew.
+    // `old` may have values of an earlier push that had no effect. Rules that do not add gradients up ignore them: this
+    // push sends the whole variable.
     if (adds_up(segment.variable.rule)) {
       for (int64_t i = 0; i < segment.elements(); ++i) rest[i] = old[i] + fresh[i];
     } else {

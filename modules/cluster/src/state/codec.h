@@ -43,8 +43,8 @@ class TopK {
   /// Undoes the last encode(): its gradient is lost, too. Afterwards kept_before() is not valid.
   void go_back() { std::swap(residual_, before_); }
   std::span<const float> residual() const;
-  /// The memory of residual() now, and as it was before the last encode(). A later encode() changes neither while
-  /// another owner holds a reference.
+  /// kept() is the memory of residual(); kept_before() is that memory as it was before the last encode(). A later encode()
+  /// changes neither while another owner holds a reference.
   const Ref<Buffer>& kept() const { return residual_; }
   const Ref<Buffer>& kept_before() const { return before_; }
   /// Continues from the residual in `arena`, which another process of this trainer left.

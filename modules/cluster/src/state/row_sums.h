@@ -18,7 +18,7 @@ namespace shoal::cluster {
 inline constexpr size_t kRowsAhead = 12;
 
 /// Sums of gradients by row. A step's time grows with its gradients, not with the variable: the table with an entry per
-/// row stays, and only touched rows are cleared. Allocates nothing once it has seen the largest batch.
+/// row stays, and only touched rows are cleared. Allocates memory only for a batch that is the largest so far.
 class RowSums {
  public:
   RowSums(int64_t rows, int64_t width) : width_(width), place_of_(size_t(rows), kNone) {}

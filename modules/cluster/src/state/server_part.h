@@ -73,8 +73,8 @@ class ServerPart {
   transport::Message next_;  // The version that is being made, from open() to close().
   // Encoded forms of the newest version; a null body means: not made yet.
   std::map<transport::Encoding, transport::Message> encoded_;
-  std::vector<Contribution> contributions_;  // Used while an update is made.
-  std::vector<SegmentRows> segment_rows_;    // By segment. Used while an update or a reply is made.
+  std::vector<Contribution> contributions_;  // What each push adds to the update that is being made.
+  std::vector<SegmentRows> segment_rows_;    // For each segment, the rows of the update or reply that is being made.
   RowHistory history_;
 };
 

@@ -116,7 +116,7 @@ Result<void> ServerState::prepare(Prepare prepare) {
   for (auto& [index, trainer] : trainers_) {
     trainer.keeps_back = trainer.done = trainer.left = false;
     const bool of_another_run = !trainer.run.empty() && !run_.id.empty() && trainer.run != run_.id;
-    if (index != 0 && of_another_run) trainer.incarnation = 0;  // Makes room for a trainer of this run.
+    if (index != 0 && of_another_run) trainer.incarnation = 0;  // So that admit() takes a process of this run instead.
   }
   stop_ = sealed_ = false;
   allow_non_finite_ = prepare.allow_non_finite;
@@ -241,7 +241,7 @@ Result<void> ServerState::check_agreement(const HeldPush& push) const {
                               " for " + segment.variable.name + ", and trainer " + std::to_string(id.trainer) + " has " +
                               std::to_string(others) + " for the same step; give all trainers the same program and flags");
     }
-    return {};  // One comparison suffices: all other kept pushes agree with `other`.
+    return {};  // One comparison suffices: pushes that wait for the same update agree with each other.
   }
   return {};
 }

@@ -51,8 +51,8 @@ class ServerState {
   // demand. For kSparseRows, `has` is the version that the trainer has, and the messages contain the rows that changed
   // since; if these rows are not known, or `has` is 0, the messages are as for kDense.
 
-  /// The messages that exist already: the previous version while an update is computed. Empty if that update is made in
-  /// place, or the version has yet to be encoded.
+  /// Returns messages that exist already, and makes none: while an update is computed, those of the version before it.
+  /// Empty if the update overwrites that version in place, or the version has yet to be encoded.
   std::vector<transport::Message> weights_at_hand(transport::Encoding encoding, uint64_t has = 0) const;
   /// Called while no long work runs: the approximate number of bytes that make_weights() touches.
   uint64_t bytes_of_weights(transport::Encoding encoding, uint64_t has) const;
@@ -84,8 +84,8 @@ class ServerState {
   /// Set once an update since the model was loaded has written a NaN or an infinity: no snapshot of that version or a
   /// later one is made.
   const std::optional<JobFailure>& poison() const { return poison_; }
-  /// The failure to report: poison() or, without it, that of a trainer that has failed for good and was not started
-  /// again.
+  /// The failure to report: poison(), if there is one; else the failure of a trainer that has failed for good and was not
+  /// started again.
   const std::optional<JobFailure>& failure() const { return poison_ ? poison_ : failure_; }
   /// Notes that a trainer has failed for good. The first failure counts.
   void note_failure(JobFailure failure);
@@ -123,7 +123,7 @@ class ServerState {
     kKept,     ///< The server keeps the push already; the trainer sent it again over a new connection.
     kNew,
   };
-  /// Called while no long work runs: compares a push with known ones. InvalidArgument if it contradicts spec().
+  /// Called while no long work runs: tells whether this server knows the push. InvalidArgument if it contradicts spec().
   Result<Push> look_at(int trainer, const transport::MessageHead& head, std::span<const transport::Chunk> chunks) const;
   /// Called on any thread: fills in `push.parts`. InvalidArgument if a chunk does not fit.
   Result<void> decode(HeldPush& push) const;
@@ -165,7 +165,7 @@ class ServerState {
   Result<HeldState> hold(bool residuals = false);
   void release(const HeldState& held) { residuals_.release(held.residuals); }
 
-  /// Takes a part of a trainer's own residual (Residuals::take()). FailedPrecondition for an earlier model or process.
+  /// Takes a part of a residual from its trainer (Residuals::take()). FailedPrecondition for an earlier model or process.
   Result<void> take_residual(int trainer, const transport::MessageHead& head, const transport::SnapshotPart& part);
   bool asks_residual(int trainer) const;
   std::vector<int> awaited_residuals() const { return residuals_.awaited(trainers_); }

@@ -179,7 +179,7 @@ void Shard::note_poison(const Segment& segment) const {
 
 std::span<std::byte> Shard::mutable_slot(int slot) {
   Ref<Buffer>& buffer = slots_[size_t(slot)];
-  if (!buffer->unique()) {  // Copies it: a snapshot needs the old state.
+  if (!buffer->unique()) {  // Copies the slot: a snapshot still needs the old values.
     Ref<Buffer> copy = pool_.get(spec_.arena_bytes);
     std::memcpy(copy->data(), buffer->data(), spec_.arena_bytes);
     buffer = std::move(copy);
@@ -400,7 +400,7 @@ void Shard::update_elements(const Segment& segment, int64_t first, int64_t count
   std::array<float*, nn::kSlotsMax> slots{};
   const auto slot_count = size_t(nn::slot_count(rule));
   for (size_t i = 0; i < slot_count; ++i) slots[i] = floats(slots_[i]->bytes(), segment.offset) + first;
-  const auto scalar = size_t(rule.learning_rate_scalar);  // Out of range if the rule has none.
+  const auto scalar = size_t(rule.learning_rate_scalar);  // Rules without a learning rate ignore the value below.
   const double learning_rate = scalar < place.scalars.size() ? place.scalars[scalar] : 0.0;
   const bool sound =
       nn::apply_update(rule, learning_rate, counters_.update_count, count, floats(place.current, segment.offset) + first,

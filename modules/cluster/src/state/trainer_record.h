@@ -14,7 +14,7 @@ namespace shoal::cluster {
 struct TrainerRecord {
   uint64_t incarnation = 0;
   std::string run = {};           ///< The run of the trainer's process; empty if not known at its hello.
-  uint64_t first_connection = 0;  ///< The number of this process's first connection, counted as accepted.
+  uint64_t first_connection = 0;  ///< The number of this process's first connection, in the order of acceptance.
   uint64_t newest_connection = 0;
   std::vector<uint64_t> replaced;  ///< Processes that a newer one replaced: they are not admitted again.
   /// The trainer's newest push that an order has named. A push up to this number is a repetition: it only gets a reply.

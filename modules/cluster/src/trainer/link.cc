@@ -119,9 +119,9 @@ void ServerLink::note_end(const Message& message) {
   job_end_ = end ? std::move(end).value() : JobEnd{};
 }
 
-/// True if the message is "finished" and no answer: a server that leaves sends it unasked.
+/// True if the message is "finished" and answers no request: a server that leaves sends it unasked.
 bool ServerLink::is_last_word(const Message& message) {
-  const bool leads = identity_.trainer_index == 0;  // The chief itself ends the job.
+  const bool leads = identity_.trainer_index == 0;  // The chief ends the job itself: no server need tell it.
   if (leads || message.head.kind != MessageKind::kControl || message.head.reply_to != 0) return false;
   const auto control = transport::read_control(message);
   if (control && control->verb == "finished") job_ended_ = true;
@@ -186,7 +186,7 @@ Task<Result<Message>> ServerLink::receive_unless(std::function<bool()> over, uin
       if (deadline != kNoDeadline) deadline += env_.now() - asked_at;
       continue;
     }
-    if (message.head.reply_to != reply_to) continue;  // Answers an older, abandoned request.
+    if (message.head.reply_to != reply_to) continue;  // This message answers an older, abandoned request.
     if (message.head.kind == MessageKind::kError) {
       final_ = (message.head.status & kStatusStateMask) == kStatusFinal;
       co_return transport::read_error(message);

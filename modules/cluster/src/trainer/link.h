@@ -70,7 +70,7 @@ class ServerLink {
   }
   void forget_late() { late_.reset(); }
   bool expects_late() const { return late_.has_value(); }
-  /// Receives all late messages. Errors as for receive_unless().
+  /// Receives all messages that expect_late() has announced. Errors as for receive_unless().
   Task<Result<void>> receive_late(std::function<bool()> over);
   /// Receives the late messages that have arrived already, without waiting.
   Task<Result<void>> receive_late_so_far();

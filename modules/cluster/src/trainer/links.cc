@@ -113,9 +113,9 @@ Task<Result<void>> ServerLinks::check_lease(Deadline deadline) {
 Task<bool> ServerLinks::stay(StopToken stop) {
   const Duration pause = std::min<Duration>(kShowUpEvery, options_.ready_timeout / 4);
   for (bool shown = false;; shown = true) {
-    SteadyTime heard_at = env_.now();  // Lowered to the oldest sent_at() of all links.
+    SteadyTime heard_at = env_.now();  // Becomes the oldest sent_at() of all links in the next line.
     for (const auto& link : links_) heard_at = std::min(heard_at, link->sent_at());
-    // From the second round on a whole pause, so that a server that cannot be reached is tried once per pause.
+    // After the first round waits a whole pause, so that a server that cannot be reached is tried once per pause.
     const SteadyTime next = shown ? env_.now() + pause : heard_at + pause;
     Result<void> slept = co_await env_.sleep_for(std::max(next - env_.now(), Duration{}), stop);
     if (!slept) co_return shown;

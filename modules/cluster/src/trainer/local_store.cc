@@ -104,7 +104,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   backends::UpdateApplier* apply_during_run(std::span<const double> scalars) override {
     SHOAL_CHECK(!applying_ && scalars.size() == size_t(shard_.spec().scalar_count));
     scalars_.assign(scalars.begin(), scalars.end());
-    if (!weights_->unique()) next_ = env_.buffers().get(weights_->size());  // A snapshot still needs weights_.
+    if (!weights_->unique()) next_ = env_.buffers().get(weights_->size());  // A snapshot still reads weights_.
     shard_.begin_update();
     applying_ = true;
     return this;
@@ -176,7 +176,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   /// The contribution of one of this process's trainers to this step.
   struct Replica {
     Ref<Buffer> updates;
-    // In the order of bind()'s by_rows.
+    // Both lists have one entry for each variable in bind()'s `by_rows`, in that order.
     std::vector<RowSums> row_sums;
     std::vector<SegmentRows> rows;
     // By segment: a pointer into `rows`; null if the segment's update is whole.
@@ -252,7 +252,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
       contributions_.push_back({replica.updates->bytes(), own, replica.rows_of_segment});
     }
     if (weights_->unique()) return shard_.apply(weights_->bytes(), weights_->bytes(), contributions_);
-    Ref<Buffer> next = env_.buffers().get(weights_->size());  // A snapshot still needs weights_.
+    Ref<Buffer> next = env_.buffers().get(weights_->size());  // New memory: a snapshot still reads weights_.
     SHOAL_TRY_VOID(shard_.apply(weights_->bytes(), next->bytes(), contributions_));
     weights_ = std::move(next);
     return {};

@@ -11,7 +11,7 @@ namespace shoal::cluster {
 struct ModelDelivery {
   Environment& env;
   const ShardPlan& plan;
-  ServerLinks& servers;          ///< Connected; for bring_model() with the new epoch() set.
+  ServerLinks& servers;          ///< All connected. For bring_model() their epoch() is already the new one.
   const TaskIdentity& identity;  ///< The chief's identity, with the model's fingerprint, meaning and run.
   /// How trainers will send gradients. A checkpoint's residuals are delivered for top-k only.
   transport::Encoding gradients;

@@ -22,7 +22,7 @@ class PushSender final : public backends::UpdateListener {
       : env_(env), servers_(servers), traffic_(traffic), made_(env) {}
 
   /// `parts` are all parts of all servers, numbered as in `bindings`. With `early`, a part is sent while the program
-  /// runs if all of it is updates, and it does not close its push.
+  /// runs if every segment of it gets a gradient then, and it is not the closing part.
   void bind(const ShardPlan& parts, const Bindings& bindings, bool early);
   /// True if some part can be sent while the program runs.
   bool sends_during_run() const { return any_; }
@@ -48,9 +48,9 @@ class PushSender final : public backends::UpdateListener {
  private:
   struct Part {
     size_t server = 0, index = 0;  // The part is number `index` among the server's parts.
-    uint32_t updates = 0;          // Updates in the part; 0 if it is not sent early.
-    uint32_t missing = 0;          // How many of these are not computed yet. Used on the compute thread.
-    bool sent = false;             // Used on the strand, like the queues.
+    uint32_t updates = 0;          // The number of gradients in the part; 0 if it is not sent early.
+    uint32_t missing = 0;          // How many of these gradients are not computed yet. Used on the compute thread.
+    bool sent = false;             // True once this step has sent the part. Used on the strand, as queues_.
   };
   Task<Result<void>> send(Part& part);
 

@@ -48,7 +48,7 @@ class RemoteStoreImpl final : public RemoteStore {
       uint64_t largest = kSnapshotPartBytes;
       for (const ShardTraffic& part : traffic_[i].parts()) {
         parts_.shards.push_back(part.spec());
-        largest = std::max(largest, 2 * part.spec().arena_bytes);  // Twice: values may come with their positions.
+        largest = std::max(largest, 2 * part.spec().arena_bytes);  // Twice: each value may come with its position.
       }
       servers_[i].set_receive_limit(largest + kPullOverhead);
     }
@@ -129,7 +129,7 @@ class RemoteStoreImpl final : public RemoteStore {
   ServerLinks servers_;
   Bindings bindings_;
   RowPush row_push_;
-  bool by_rows_ = false;                // True if lazy rows are sent as rows, not as whole arenas.
+  bool by_rows_ = false;                // True if variables with lazy rows are sent as changed rows, not as whole arenas.
   std::vector<ServerTraffic> traffic_;  // By server. A server without weights here has to be asked for them.
   WeightReceiver weights_;
   PushSender sender_;
@@ -140,7 +140,7 @@ class RemoteStoreImpl final : public RemoteStore {
   uint64_t step_ordinal_ = 0;    // The ordinal of the present step's batch.
   uint64_t push_ = 0;            // The number of the present step's push.
   uint8_t verdict_ = kStatusOk;  // The state that the reply to the newest push had.
-  Duration waited_{};            // How long the trainer waited for that reply, and for its weights.
+  Duration waited_{};            // How long the trainer waited for the reply to its newest push, and for the weights.
 };
 
 Task<Result<Ready>> RemoteStoreImpl::prepare(RestoreSource* restore, Deadline deadline) {
@@ -285,7 +285,7 @@ void RemoteStoreImpl::restart() {
     traffic_[i].restart();
   }
   resting_.restart();
-  // Asynchronous trainers push without the chief, so that replies to their next pushes ask for residuals.
+  // Asynchronous trainers go on pushing while the chief saves, and the replies to their pushes ask for residuals.
   residuals_->set_others_asked(!paced_);
 }
 
@@ -365,7 +365,7 @@ bool RemoteStoreImpl::servers_share_memory() const {
   return transport && (*transport)->shares_memory();
 }
 
-/// Receives late weights from each server, and then sends it early parts: the program needs weights to compute gradients.
+/// Receives late weights from each server, and then sends it gradients: the program needs the weights to compute these.
 Task<Result<void>> RemoteStoreImpl::exchange(StopToken stop) {
   TaskGroup group(env_, std::move(stop));
   for (size_t i = 0; i < servers_.size(); ++i) group.spawn(exchange_with(i, group.token()));
@@ -488,7 +488,7 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
       env_.sometimes("trainer.push_fenced");
       co_return unavailable(to_string(link.server()) + " is in another epoch");
     }
-    // "finished" (the job) or "sealed" (the servers): the push came too late to count.
+    // The answer is "finished" (the job has ended) or "sealed" (no push counts any more): this push has no effect.
     if (answer->head.kind == MessageKind::kControl) co_return cancelled();
     Result<void> accepted = co_await weights_.accept_first(shard, std::move(answer).value());
     if (!accepted && accepted.error().kind() == ErrorKind::kUnavailable && !link.connected()) continue;
@@ -507,7 +507,7 @@ Task<Result<void>> RemoteStoreImpl::leave(Deadline deadline) {
   log_traffic();
   const SteadyTime now = env_.now();
   Result<void> handed_in = co_await residuals_->hand_in_last(now + (deadline - now) / 2, deadline);
-  static_cast<void>(handed_in);  // After an error, too, "done" is sent.
+  static_cast<void>(handed_in);  // Even if the residual is lost, "done" is sent next.
   Result<void> told = co_await servers_.tell_all("done", deadline);
   for (size_t i = 0; i < servers_.size(); ++i) weights_.drop(i);
   for (size_t i = 0; i < servers_.size(); ++i) servers_[i].close(Error(ErrorKind::kCancelled, "the trainer is done"));

@@ -14,7 +14,7 @@
 
 namespace shoal::cluster {
 
-/// Sums gradients by rows, and writes them into pushes. After the largest batch so far, it allocates no more memory.
+/// Sums gradients by rows, and writes them into pushes. Allocates memory only for a batch that is the largest so far.
 class RowPush {
  public:
   /// NotFound if the plan lacks a variable; FailedPrecondition if the plan does not allow a variable's updates by rows.

@@ -34,7 +34,7 @@ class ShardTraffic {
 
   // If weights are compressed or sent as rows, take() and finish_push() take long: the compute thread then calls them.
 
-  /// From now on segments with lazy rows are sent as rows. Called before any weights arrive.
+  /// From now on variables with lazy rows (shard_plan.h) are sent as rows. Called before any weights arrive.
   void go_by_rows();
 
   /// Takes the weights of `message`. FailedPrecondition if the server holds another model; InvalidArgument if the
@@ -91,16 +91,16 @@ class ShardTraffic {
 
   transport::Message weights_;
   uint64_t version_ = 0;
-  Ref<Buffer> decoded_;  // Null until weights come encoded. By rows: all rows received so far.
+  Ref<Buffer> decoded_;  // Null until encoded weights arrive. If weights come by rows: all rows received so far.
   bool decoded_now_ = false;
 
-  transport::Chunk fields_;  // The fields of the push in progress; its position is position_.
+  transport::Chunk fields_;  // The fields of the push in progress; fields_.position refers to position_.
   std::string position_;
   Ref<Buffer> gradient_;  // Null if kernels write gradients into the message.
   transport::OutgoingChunk push_;
   std::optional<TopK> top_k_;
   uint64_t newest_push_ = 0, push_before_ = 0;
-  std::vector<SegmentRows> rows_;  // By segment, for the message in progress.
+  std::vector<SegmentRows> rows_;  // For each segment, its rows in the message in progress.
   TrafficBytes bytes_;
 };
 

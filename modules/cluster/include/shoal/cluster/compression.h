@@ -12,8 +12,8 @@ namespace shoal::cluster {
 struct Compression {
   /// The encoding of gradients. kTopK sends the share `fraction` of each variable's gradient with the largest absolute
   /// values, and adds the rest to the next gradient (error feedback; Stich, Cordonnier, Jaggi 2018, "Sparsified SGD
-  /// with Memory"). It sends whole what is no gradient: values that are assigned, or averaged into a variable. The
-  /// other encodings round these values as they round gradients.
+  /// with Memory"). Updates that a rule assigns to a variable, or averages into it, are no gradients: kTopK sends all of
+  /// their values. The other encodings round these values as they round gradients.
   transport::Encoding gradients = transport::Encoding::kDense;
   /// The encoding of weights: kDense, kBfloat16, kFloat16 or kInt8.
   transport::Encoding weights = transport::Encoding::kDense;

@@ -151,7 +151,7 @@ struct PushCounts {
   uint64_t staleness = 0;
   uint64_t staleness_max = 0;
   uint64_t losses = 0;     ///< The number of applied pushes with a finite loss.
-  double loss = 0;         ///< The sum of the losses of those pushes.
+  double loss = 0;         ///< The sum of the finite losses of applied pushes.
   double waited_secs = 0;  ///< How long the trainer has waited for replies to its pushes, in seconds.
   friend bool operator==(const PushCounts&, const PushCounts&) = default;
 };

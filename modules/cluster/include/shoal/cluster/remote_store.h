@@ -19,8 +19,8 @@ struct RemoteStoreOptions {
   /// end with Cancelled.
   std::function<bool()> job_ended;
   Compression compression = {};
-  /// If nothing is compressed: send variables with lazy rows as changed rows, in both directions. Default: true, unless
-  /// servers share memory with this process (Transport::shares_memory()).
+  /// If nothing is compressed: send only the changed rows of variables with lazy rows (shard_plan.h), in both directions.
+  /// Default: true, unless servers share memory with this process (Transport::shares_memory()).
   std::optional<bool> by_rows = {};
   bool allow_non_finite = false;  ///< For a chief: tells the servers that updates may write values that are not finite.
   std::shared_ptr<UpdateObserver> observer = nullptr;

@@ -15,12 +15,12 @@ struct ServerMemory {
   /// (W + 2) P: the current version, the next one while it is computed, and one on its way to each trainer.
   uint64_t versions = 0;
   uint64_t slots = 0;  ///< S P: the slots of the update rules.
-  /// max(W, R) P: pushes that wait for their commit. Twice that for encoded pushes and for tables by rows, which are
+  /// max(W, R) P: pushes that wait for their commit. Twice as much for encoded pushes and for pushes by rows, which are
   /// held both as received and as decoded. With top-k also W P, the residual of each trainer for a checkpoint.
   uint64_t updates = 0;
   uint64_t snapshot = 0;  ///< (1 + S) P: the state that a checkpoint in progress keeps while training goes on.
-  /// 16 (max(W, R) + 1) bytes for each row of a table by rows: the row numbers and places of each waiting push, of one
-  /// reply, and of the newest updates. Pushes usually name few rows.
+  /// 16 (max(W, R) + 1) bytes for each row of variables with lazy rows: row numbers, and addresses of rows, of each waiting
+  /// push, of one reply, and of the newest updates. Pushes usually name few rows.
   uint64_t row_numbers = 0;
   uint64_t total() const { return versions + slots + updates + snapshot + row_numbers; }
 };
@@ -31,12 +31,12 @@ ServerMemory server_memory(const ShardSpec& spec, int trainers, int aggregated =
 /// The bytes that a push takes besides its gradients: the input position, and scalars.
 inline constexpr uint64_t kPushOverhead = uint64_t(64) << 10;
 /// The most bytes of one trainer's unanswered pushes that a server keeps; beyond that it reads no more from the trainer
-/// until an order decides about one. (Pushes that were answered and are kept for a later commit are at most R together.)
+/// until an order decides about a push. (Answered pushes that are kept for a later commit are at most R together.)
 struct PushLimit {
-  /// 2 P, plus twice kPushOverhead. The second P is for a push that is sent again, or that follows an abandoned one:
-  /// the trainer then gets no version of the weights, whose memory is free.
+  /// 2 P, plus twice kPushOverhead. The second P is for a push that is sent again, or that follows an abandoned one: it
+  /// uses the memory of the version on its way to this trainer, since no version is on its way then.
   uint64_t dense = 0;
-  uint64_t encoded = 0;  ///< 3 P, plus twice kPushOverhead: for compressed pushes and tables by rows.
+  uint64_t encoded = 0;  ///< 3 P, plus twice kPushOverhead: for compressed pushes and pushes by rows.
 };
 PushLimit push_limit(const ShardSpec& spec);
 
@@ -48,8 +48,8 @@ Result<void> fits_into_memory(const ShardSpec& spec, uint64_t memory_bytes);
 /// `limit_bytes` (ParameterServerOptions::memory_limit).
 Result<void> fits_into_limit(const ServerMemory& memory, uint64_t held_bytes, uint64_t limit_bytes);
 
-/// "at most 20.0 MiB: versions 12.0, slots 0.0, updates 4.0, snapshot 4.0"; for tables by rows also ", row numbers
-/// 0.5".
+/// "at most 20.0 MiB: versions 12.0, slots 0.0, updates 4.0, snapshot 4.0"; if `row_numbers` is not 0, then also
+/// ", row numbers 0.5".
 std::string to_string(const ServerMemory& memory);
 
 }  // namespace shoal::cluster

@@ -141,8 +141,8 @@ class Shard {
   // The index of the segment that poisoned() returns, or a number larger than all indices. Threads that update
   // different pieces write it.
   std::unique_ptr<std::atomic<size_t>> poisoned_;
-  // Gradients and scales by piece and push. Every apply() reuses the memory, so that steps allocate nothing, except for
-  // lazy rows of several contributors.
+  // Gradients and scales by piece and push. Every apply() reuses the memory, so that steps allocate nothing, unless they
+  // merge lazy rows of several contributors.
   std::vector<const float*> gradients_;
   std::vector<float> scales_;
 };

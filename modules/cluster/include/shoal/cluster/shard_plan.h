@@ -51,8 +51,8 @@ inline constexpr uint64_t kOnePart = ~uint64_t(63);
 /// The least size of a part of a shard. A larger shard is sent in several parts, so that some gradients are sent while
 /// others are still computed (docs/decisions/overlap-of-network-and-compute.md).
 inline constexpr uint64_t kOwnPartBytes = uint64_t(4) << 20;
-/// The most parts of a shard that have the least size or more; between them, and at both ends, there may be one smaller
-/// part each. Each part costs a message, and memory for the message.
+/// The most parts of a shard that have the least size or more. One smaller part may lie before them, after them, and
+/// between any two of them. Each part costs a message, and memory for the message.
 inline constexpr uint64_t kOwnPartsMax = 8;
 
 /// The variables that one server holds, in one arena: weights, gradients and each slot have the same layout. A large

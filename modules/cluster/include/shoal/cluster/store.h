@@ -87,7 +87,7 @@ class Store {
                             const std::vector<std::string>& by_rows = {}) = 0;
 
   virtual Task<Result<Step>> begin(StopToken stop) = 0;
-  /// Sets Step::updates. Called on the compute thread, once per begin(). `position`: that of the input, after this batch.
+  /// Sets Step::updates. Called on the compute thread, once per begin(). `position`: the input's position after this batch.
   virtual Result<void> start(Step& step, uint64_t ordinal, std::string_view position) = 0;
   /// Called on the compute thread after start(), if all scalars are known before the program runs. Returns the object
   /// that applies each update of this step as soon as it is computed; null if commit() applies them. Gradients by rows

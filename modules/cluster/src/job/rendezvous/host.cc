@@ -209,7 +209,7 @@ void RendezvousHost::tell_who_is_missing() {
   for (const Guest& guest : guests_) {
     if (!guest.connection || !guest.address) continue;
     Message word = make_word(env_, incarnation_, "waiting", text);
-    static_cast<void>(guest.connection->try_send(word));  // May be lost: guests only log the missing ranks.
+    static_cast<void>(guest.connection->try_send(word));  // A lost message does no harm: guests only log missing ranks.
   }
 }
 
@@ -239,7 +239,7 @@ void RendezvousHost::assign_addresses() {
 /// Sends the address list to all waiting guests. Disconnects a guest that listens at another address than the list says,
 /// so that it joins again (the list may come from a rank that got it before this host was restarted).
 void RendezvousHost::send_addresses() {
-  const Message list = make_word(env_, incarnation_, "cluster", to_json(*gathering_));  // Its copies share the bytes.
+  const Message list = make_word(env_, incarnation_, "cluster", to_json(*gathering_));  // Copies of it share its bytes.
   for (int32_t rank = 1; rank < options_.place.size; ++rank) {
     Guest& waiting = guest(rank);
     if (!waiting.connection || !waiting.address) continue;
@@ -262,7 +262,7 @@ Task<Result<void>> RendezvousHost::serve(std::unique_ptr<Connection> connection)
   for (Guest& guest : guests_) {
     if (guest.connection != listed) continue;
     guest.connection = nullptr;
-    if (!gathering_) guest.address.reset();  // Forgotten: no task has got this address yet.
+    if (!gathering_) guest.address.reset();  // No task was told this address yet: the rank may join with another one.
   }
   connection->close(Error(ErrorKind::kCancelled, "the host has answered"));
   std::erase(connections_, listed);

@@ -20,7 +20,7 @@
 namespace shoal::cluster {
 
 inline constexpr std::string_view kMissingVerb = "missing";
-inline constexpr uint8_t kRefusalPasses = 0;  ///< The guest may try again.
+inline constexpr uint8_t kRefusalPasses = 0;  ///< The reason may pass: the guest (a rank other than 0) may try again.
 inline constexpr uint8_t kRefusalFinal = 1;
 inline constexpr uint8_t kRefusalOtherRun = 2;  ///< Final, unless the guest has other addresses to try.
 

@@ -33,7 +33,7 @@ struct BoundariesOptions {
 
 /// Reads all of `dataset`, batched or not, and returns for each of `features` the boundaries of buckets that have about
 /// equally many numbers. A number that alone fills a bucket's share gets a bucket of its own, so that a feature that is
-/// mostly 0 still has many buckets for its other numbers; fewer numbers than half a share stay with such a neighbour. A
+/// mostly 0 still has many buckets for its other numbers; a group of less than half a share joins such a bucket above it. A
 /// feature with at most `buckets` distinct numbers gets a bucket for each.
 ///
 /// Each boundary is a number that occurs: the least one of its bucket, as float32. NaN and infinite numbers are ignored.

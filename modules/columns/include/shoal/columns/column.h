@@ -46,7 +46,7 @@ struct NumericOptions {
   Shape shape = {1};  ///< The shape of the feature in one example; its numbers become one row of values.
   std::optional<double> default_value =
       {};  ///< Replaces NaN, a missing number. Unset: NaN ends the step with InvalidArgument.
-  std::function<Value(Value)> normalizer = {};  ///< A function that is applied last; see statistics.h. Empty: none.
+  std::function<Value(Value)> normalizer = {};  ///< Applied to the numbers at the end; statistics.h has some. Empty: none.
 };
 /// A column of numbers as they are: float32, or integers, which are converted. Its name is the key.
 Column numeric(std::string key, NumericOptions options = {});
@@ -61,7 +61,7 @@ Column bucketized(const Column& numeric, std::vector<double> boundaries, Bucketi
 
 struct IdentityOptions {
   int64_t count = 0;                       ///< Ids lie in [0, count). There is no default.
-  std::optional<int64_t> default_id = {};  ///< Replaces other ids. Unset: they end the step with InvalidArgument.
+  std::optional<int64_t> default_id = {};  ///< Replaces ids out of range. Unset: they end the step with InvalidArgument.
 };
 /// A column of integers that are ids already. Its name is the key.
 Column categorical_by_identity(std::string key, IdentityOptions options);
@@ -106,7 +106,7 @@ class CrossKey {
 };
 struct CrossedOptions {
   int64_t buckets = 0;                      ///< The number of ids. There is no default.
-  std::vector<std::string> missing = {""};  ///< Texts that stand for a missing value: no combination.
+  std::vector<std::string> missing = {""};  ///< Texts that mean a missing value, which is part of no combination.
 };
 /// A column of the combinations of two or more operands. Its ids are ops::cross_ids() of the hashes of texts (hash64()) and
 /// of the ids of columns, in the order of the operands' names. Its name is these names, joined by "_X_".
