@@ -30,7 +30,7 @@ class CompactText {
   std::string take() { return std::exchange(text_, {}); }
 
  private:
-  /// The text, with a comma added where the next value needs one.
+  /// Returns the text, after adding a comma if the next value needs one.
   std::string& next() {
     if (!text_.empty() && text_.back() != '{' && text_.back() != '[' && text_.back() != ':') text_ += ',';
     return text_;
@@ -134,7 +134,7 @@ class PartsBuilder : public nlohmann::json_sax<Json> {
     return true;
   }
 
-  /// True inside of a part that is kept as a JSON value.
+  /// True while the parser is inside of a part that is kept as a JSON value.
   bool keeps() const { return wanted_ && depth_ <= kept_depth_max_; }
 
   bool open(Json::value_t type) {

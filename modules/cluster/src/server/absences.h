@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Watches trainers that are away while synchronous updates wait for them: after the grace period the others go on
-/// without them. The caller gives the time.
+/// without them. The caller passes the present time.
 #include <cstddef>
 #include <optional>
 #include <vector>
@@ -33,7 +33,7 @@ class Absences {
   /// One trainer's absence; has no meaning while the trainer is connected.
   struct Absence {
     SteadyTime since = {};
-    bool noticed = false;  // True once the others go on without the trainer.
+    bool noticed = false;  // True once the other trainers go on without this one.
   };
 
   const Duration grace_;

@@ -14,7 +14,7 @@ namespace shoal::cluster {
 /// has ended. Connections of a killed process end; those without heartbeats are closed. Used on the strand only.
 class ChiefSeat {
  public:
-  /// `heard` returns when the holder was last heard. `patience` is how long a holder may be silent before its
+  /// `heard` returns when the holder's last message came. `patience` is how long a holder may be silent before its
   /// connections are closed.
   ChiefSeat(Environment& env, Duration patience, std::function<SteadyTime()> heard)
       : env_(env), patience_(patience), heard_(std::move(heard)), left_(env) {}

@@ -287,7 +287,7 @@ void Commits::begin() {
 
 void Commits::finish() { answer_all_without_weights(core_.finished(), kStatusStopBit); }
 
-/// Sends all orders that the sequencer can give now, then carries them out here, which waits for the lock of the state.
+/// Sends all orders that the sequencer can give now to other shards, then locks the state and carries them out here.
 Task<Result<void>> Commits::give_orders() {
   if (!sequencer_) co_return Result<void>{};
   while (std::optional<Order> order = sequencer_->next()) {

@@ -30,7 +30,7 @@ class FifoLock {
   explicit FifoLock(Environment& env) : changed_(env) {}
   /// Waits for the lock until `deadline` (DeadlineExceeded). Cancelled after break_off().
   Task<Result<Guard>> acquire(Deadline deadline);
-  /// Refuses the lock to all from now on, since its holder has failed with the state half changed.
+  /// From now on nobody gets the lock, since its holder has failed with the state half changed.
   void break_off();
   bool is_locked() const { return !queue_.empty(); }
 

@@ -92,7 +92,7 @@ class Server {
   // Each kind of log line has its own limit, so that a frequent kind does not suppress the others.
   BoundedLines nonsense_;
   BoundedLines refusals_;
-  BoundedLines peers_;  // Lines about tasks that connect and disconnect.
+  BoundedLines peers_;  // Log lines about tasks that connect and disconnect.
 };
 
 Task<Result<void>> Server::run() {

@@ -43,8 +43,8 @@ class Sequencer {
   void abandon(const transport::PushId& newest);
   /// Makes the trainer of `newest` inactive until it pushes again, and drops its undecided pushes.
   void rest(const transport::PushId& newest);
-  /// Makes `trainer` inactive until another process of it pushes; late pushes of process `incarnation` do not make the
-  /// trainer active.
+  /// Makes `trainer` inactive until another process of this trainer pushes; late pushes of process `incarnation` do not
+  /// make the trainer active.
   void leave(int trainer, uint64_t incarnation);
   /// Notes that `trainer` has been away for the grace period, or that it is back.
   void set_lost(int trainer, bool lost);
@@ -55,11 +55,11 @@ class Sequencer {
   /// Called when trainers are asked to stop: pushes that wait for other trainers' pushes are answered.
   void stop() { progress_.stopping = true; }
   void unstop() { progress_.stopping = false; }
-  /// Excludes this process: its pushes do not count any more, except those that are committed.
+  /// Excludes process `incarnation` of `trainer`: only those of its pushes that are committed already count.
   void fence(int trainer, uint64_t incarnation);
   /// Orders all shards to take a snapshot after the same commit. The order names `asker`.
   void hold(const transport::PushId& asker);
-  /// Ends all commits, until the model is loaded anew, or a new chief takes over (unseal()).
+  /// From now on commits no push, until the model is loaded anew, or a new chief takes over (unseal()).
   void seal();
   void unseal() { sealed_ = false; }
 

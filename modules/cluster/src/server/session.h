@@ -45,7 +45,7 @@ int trainer_of(const transport::Hello& hello, const TaskIdentity& own);
 /// The name of a trainer, by its number: "worker 3".
 std::string trainer_name(int trainer, const TaskIdentity& own);
 
-/// The shard of the other server that says this hello to shard 0; -1 for any other task. `own` is the server.
+/// The shard of the server that sent this hello to shard 0; -1 if no server sent it. `own` is this server's identity.
 int shard_of(const transport::Hello& hello, const TaskIdentity& own);
 
 /// FailedPrecondition if the hello is of another job, strategy or launch, of a task that is no trainer and no server,

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Finds trainers for which a synchronous step has waited so long that the log should name them: a trainer whose input
-/// hangs stays connected and sends heartbeats, so servers notice nothing else. The caller gives the time.
+/// hangs stays connected and sends heartbeats, so servers notice nothing else. The caller passes the time.
 #include <chrono>
 #include <cstdint>
 #include <utility>

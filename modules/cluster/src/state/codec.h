@@ -40,7 +40,7 @@ class TopK {
   void encode(std::span<const std::byte> gradient, std::span<std::byte> payload);
   /// Adds the values of the last encode()'s payload back to the residual, since the payload had no effect.
   void take_back(std::span<const std::byte> payload);
-  /// Undoes the last encode(): its gradient is lost, too. Afterwards kept_before() is not valid.
+  /// Undoes the last encode(), whose gradient is lost, too. Afterwards kept_before() is not valid.
   void go_back() { std::swap(residual_, before_); }
   std::span<const float> residual() const;
   /// kept() is the memory of residual(); kept_before() is that memory as it was before the last encode(). A later encode()

@@ -23,8 +23,8 @@ class Residuals {
 
   /// Forgets all residuals: another model was loaded (a new epoch), whose arenas have `arena_bytes` bytes.
   void restart(uint64_t arena_bytes);
-  /// Returns the memory for a part of the residual of `trainer` that a checkpoint has. InvalidArgument if the part
-  /// exceeds the arena.
+  /// Returns memory for `part`, a part of the residual that a checkpoint has stored for `trainer`. InvalidArgument if the
+  /// part exceeds the arena.
   Result<std::span<std::byte>> place_to_restore(int trainer, const transport::SnapshotPart& part);
   /// Forgets a partly received residual of `trainer`, since the sending process or its last connection is gone.
   void forget_parts(int trainer) { coming_.erase(trainer); }

@@ -10,8 +10,8 @@
 
 namespace shoal::cluster {
 
-/// Remembers at most 4096 updates, and at most as many row numbers as the shard has rows that are updated lazily. A
-/// trainer with older weights gets all rows.
+/// Remembers at most 4096 updates, and in all of them no more row numbers than the shard has lazy rows. A trainer with
+/// older weights gets all rows.
 class RowHistory {
  public:
   RowHistory() = default;

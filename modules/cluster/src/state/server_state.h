@@ -149,7 +149,7 @@ class ServerState {
   uint64_t bytes_of_update() const;
   /// Called on any thread: makes the next version of the weights.
   void apply(const ParallelFor& parallel_for = nullptr);
-  /// Called while no long work runs: makes the version of apply() the newest one.
+  /// Called while no long work runs: makes the version that apply() has computed the newest one.
   void end_commit(const transport::Order& order);
 
   /// Called while no long work runs: drops a push, so that it does not count.

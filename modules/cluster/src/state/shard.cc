@@ -282,7 +282,7 @@ void Shard::finish(const Update& update) const {
   if (elsewhere) zero_padding(spec_, place.next);
 }
 
-/// Updates the rows that contributors sent. If one sent the whole segment, its rows that are not all zero count.
+/// Updates the rows that contributors sent; of a contributor that sent the whole segment, the rows that are not all zero.
 void Shard::update_given_rows(size_t index, const Update& update) const {
   const Segment& segment = spec_.segments[index];
   const nn::UpdateRule& rule = segment.variable.rule;

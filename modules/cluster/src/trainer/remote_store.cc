@@ -441,7 +441,7 @@ Task<Result<void>> RemoteStoreImpl::deliver_all() {
   co_return outcome;
 }
 
-/// Waits for one server's reply. If `outcome` has no error yet, it gets this one's; an error ends the waits for others.
+/// Waits for one server's reply. Stores an error in `outcome` if that has none yet; an error ends the other waits.
 Task<Result<void>> RemoteStoreImpl::deliver_to(size_t shard, Result<void>& outcome, StopToken stop) {
   Result<void> delivered = co_await deliver(shard, std::move(stop));
   const bool finished = !delivered && delivered.error().kind() == ErrorKind::kCancelled && servers_[shard].connected();
@@ -456,7 +456,7 @@ Task<Result<void>> RemoteStoreImpl::deliver(size_t shard, StopToken stop) {
 }
 
 /// Waits until a server answers, or a lost connection cannot be made again. With synchronous updates an answer may take
-/// as long as some trainer is busy, say with an evaluation: the servers end the wait for a silent one.
+/// as long as some trainer is busy, say with an evaluation. The servers end the wait for a trainer that falls silent.
 Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
   Deadline deadline = env_.after(options_.ready_timeout);
   ServerLink& link = servers_[shard];

@@ -26,12 +26,12 @@ class ResidualExchange {
 
   /// True if checkpoints store and restore residuals.
   virtual bool on() const = 0;
-  /// Chief: `asked` is true if servers ask the other trainers for residuals for the next snapshot. If it is false,
-  /// held() does not wait.
+  /// Called on the chief: `asked` is true if servers will ask the other trainers for residuals for the next snapshot. If
+  /// `asked` is false, held() does not wait for residuals.
   virtual void set_others_asked(bool asked) = 0;
-  /// Chief, during a snapshot: returns the trainers whose residual every server has, and the chief itself.
+  /// Called on the chief during a snapshot: returns the chief itself, and the trainers whose residual every server has.
   virtual Task<Result<std::vector<int>>> held() = 0;
-  /// Chief: returns the chief's own residuals, by shard.
+  /// Called on the chief: returns the chief's own residuals, one for each shard.
   virtual std::vector<PartedArena> own() const = 0;
 };
 

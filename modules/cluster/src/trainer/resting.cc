@@ -38,7 +38,7 @@ Task<Result<void>> Resting::tell_all(Rest rest, Deadline deadline) {
   return servers_.tell_all("rest", deadline, to_json(rest));
 }
 
-/// Asks shard 0 whether this trainer need still make no pushes (rests). Shard 0 suffices: it learns first of every
+/// Asks shard 0 whether this trainer is to go on resting (to make no pushes). Shard 0 suffices: it learns first of every
 /// event that ends a rest.
 Task<Result<RestNews>> Resting::ask(Rest rest, Deadline deadline) {
   Message message = transport::make_control(env_.buffers(), "rest", to_json(rest));

@@ -25,7 +25,7 @@ class ServerTraffic {
   /// The version of the weights, as the first part has it: the other parts may still be on their way.
   uint64_t version() const { return traffic_.front().version(); }
 
-  /// The residual of top-k: what earlier pushes have not sent. Empty without top-k.
+  /// The residual of top-k: gradients that earlier pushes have not sent. Empty without top-k.
   PartedArena kept_back() const;
   struct Residual {
     PartedArena arena;

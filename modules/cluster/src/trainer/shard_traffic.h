@@ -26,7 +26,7 @@ std::string to_string(const TrafficBytes& bytes);
 /// back; if the fate is unknown, the residual becomes what it was before the push, so that no value is sent twice.
 enum class PushEnd { kCounts, kDropped, kUnknown };
 
-/// Weights and gradients of one part. Without compression, kernels read and write in the messages themselves.
+/// Weights and gradients of one part of a shard. Without compression, kernels read and write the memory of the messages.
 class ShardTraffic {
  public:
   /// For part `index` of the `count` parts of a shard; `part` outlives this object.
@@ -58,7 +58,7 @@ class ShardTraffic {
   void end_push(PushEnd end);
 
   const ShardSpec& spec() const { return spec_; }
-  /// The residual of top-k (what earlier pushes have not sent), as an arena. Null without top-k.
+  /// The residual of top-k (gradients that earlier pushes have not sent), as an arena. Null without top-k.
   Ref<const Buffer> kept_back() const { return top_k_ ? Ref<const Buffer>(top_k_->kept()) : Ref<const Buffer>(); }
   /// A residual to send to a server. `arena` is null before the first push.
   struct Residual {

@@ -80,7 +80,7 @@ Task<Result<void>> WeightReceiver::accept_part(size_t shard, size_t part, Messag
   co_return follow(shard, part, head, std::move(taken));
 }
 
-/// Passes the head of a received part to on_head_ (the store's check). Drops the part if that returns an error.
+/// Passes the head of a received part to on_head_ (the store's check). Drops the part if on_head_ returns an error.
 Result<void> WeightReceiver::follow(size_t shard, size_t part, const transport::MessageHead& head, Result<void> taken) {
   if (!taken) return std::move(taken).error().with_context(to_string(servers_[shard].server()));
   Result<void> follows = on_head_(shard, part, head);
@@ -88,7 +88,7 @@ Result<void> WeightReceiver::follow(size_t shard, size_t part, const transport::
   return follows;
 }
 
-/// Takes a late part. Parts arrive in order, so it is the first one that is still missing.
+/// Takes a late part. Parts arrive in order, so this must be the first part that is still missing.
 Result<void> WeightReceiver::take_late(size_t shard, Message message) {
   std::vector<ShardTraffic>& parts = traffic_[shard].parts();
   const auto next = std::ranges::find_if(parts, [](const ShardTraffic& part) { return !part.has_weights(); });

@@ -128,7 +128,7 @@ struct JobFailure {
   friend bool operator==(const JobFailure&, const JobFailure&) = default;
 };
 std::string to_json(const JobFailure& failure);
-/// Reads a failure of a kind that no restart mends: configuration, NanLoss, damaged data. DataLoss for others.
+/// Reads a failure of a kind that no restart mends: configuration, NanLoss, damaged data. DataLoss for other kinds.
 Result<JobFailure> parse_job_failure(std::string_view json);
 
 struct Welcome {
@@ -160,9 +160,9 @@ struct PushCounts {
 struct Rest {
   /// The trainer's newest push (0: none). This push and all earlier ones do not count, unless they are committed.
   uint64_t newest_push = 0;
-  /// The trainer's input has ended, at a position that can be stored: checkpoints record the end.
+  /// True if the trainer's input has ended at a position that can be stored: checkpoints then record the end.
   bool input_ended = false;
-  bool stopped_by_job = false;  ///< The job told the trainer to stop; it goes on if the job cancels that.
+  bool stopped_by_job = false;  ///< True if the job told the trainer to stop. The trainer goes on if the job cancels that.
   bool waits = false;           ///< True if the server may wait for news, up to a second, before it answers.
   friend bool operator==(const Rest&, const Rest&) = default;
 };

@@ -79,8 +79,8 @@ class Shard {
   void withdraw_update();
   void update_part(const Segment& segment, int64_t first, int64_t count, std::span<const std::byte> current,
                    std::span<std::byte> next, const float* gradient, std::span<const double> scalars) const;
-  /// Updates the segments with given rows (as for apply()). If `next` is another buffer, also copies from `current`
-  /// all elements that no update changes.
+  /// Updates the segments for which `rows` has rows (as apply() does). If `next` is another buffer, also copies from
+  /// `current` all elements that no update changes.
   void finish_update(std::span<const std::byte> current, std::span<std::byte> next, std::span<const double> scalars,
                      std::span<const SegmentRows* const> rows = {}) const;
 

@@ -31,7 +31,7 @@ struct TaskStatus {
   /// there, then "met".
   std::string phase;
   std::optional<uint64_t> global_step;  ///< Nothing at a rendezvous, and for a server without a model.
-  std::string run;                      ///< At a rendezvous: Place::run.
+  std::string run;                      ///< At a rendezvous: the job's name (Place::run).
   /// For a server: chief, workers and other servers. At a rendezvous: all ranks, in order.
   std::vector<PeerStatus> peers;
   friend bool operator==(const TaskStatus&, const TaskStatus&) = default;

@@ -34,7 +34,7 @@ struct TaskConfig {
   std::optional<std::string> model_dir;  ///< The model_dir in TF_CONFIG, not the program's own option.
   std::optional<std::string> service;    ///< `service` of TF_CONFIG: a JSON object as text, without blanks.
   std::optional<std::string> trial;      ///< The trial of a search: task.trial of TF_CONFIG, or SHOAL_TRIAL.
-  /// True for a thread of a process that runs the whole cluster. Addresses are then names, not hosts.
+  /// True if the task is a thread of a process that runs the whole cluster. Addresses are then names, not hosts.
   bool in_process = false;
   int32_t tasks_on_host = 1;  ///< The number of the job's tasks on this host (or in this process), this one included.
   /// The task's rank and the job's size, if SHOAL_RANK or an engine (Slurm, MPI, ...) gives them; else nothing.

@@ -15,8 +15,8 @@ struct ObservedUpdate {
   uint64_t made_in_epoch = 0;
   int trainer = 0;           ///< The trainer's number; the chief is 0.
   uint64_t process = 0;      ///< The incarnation of the trainer's process.
-  uint64_t sequence = 0;     ///< The number of the push in that process.
-  uint64_t ordinal = 0;      ///< Batches that the trainer has drawn from its input, this one included.
+  uint64_t sequence = 0;     ///< The number of the push among the pushes of the trainer's process.
+  uint64_t ordinal = 0;      ///< The number of batches that the trainer has read from its input, this push's included.
   uint64_t commit = 0;       ///< The number of the update's commit since the model was loaded.
   uint64_t global_step = 0;  ///< The global step after the update.
   /// The staleness: updates made after the weights that the gradient was computed on, and before this update.

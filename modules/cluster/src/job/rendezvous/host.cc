@@ -370,7 +370,7 @@ Result<void> RendezvousHost::check(const Join& join, const Connection& connectio
   return {};
 }
 
-/// Waits until it is known whether the process that now holds the joining task's rank is alive; fails if it is.
+/// Waits until it is known whether the process that now holds the joining task's rank is alive. If so, returns an error.
 Task<Result<void>> RendezvousHost::claim_rank(Join join, uint64_t incarnation) {
   const SteadyTime asked = env_.now();
   const Duration patience = 3 * options_.link.heartbeat_interval + kHostClosing;

@@ -31,7 +31,7 @@ Result<void> check_address(std::string_view name, std::string_view text);
 /// The address of a host ("host", or "::1") and a port.
 std::string address_of(std::string_view host, int32_t port);
 
-/// Names of one source's variables.
+/// The names of the environment variables that one source (Slurm, MPI, ...) sets.
 struct RankVariables {
   std::string_view rank, size;
   std::string_view local_rank = {}, local_size = {};  ///< Optional: an unset variable is no error.

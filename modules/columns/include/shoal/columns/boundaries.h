@@ -47,7 +47,7 @@ struct BoundariesOptions {
 /// boosting decision tree" (NIPS 2017); counts by QuantileSketch.
 Result<Boundaries> measure_boundaries(const data::Dataset& dataset, const std::vector<std::string>& features,
                                       const BoundariesOptions& options = {});
-/// As measure_boundaries(), but raises the errors: for programs.
+/// Like measure_boundaries(), but raises errors as exceptions, for programs that do not handle them.
 Boundaries boundaries_of(const data::Dataset& dataset, const std::vector<std::string>& features,
                          const BoundariesOptions& options = {});
 

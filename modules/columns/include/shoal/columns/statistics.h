@@ -87,7 +87,7 @@ class Statistics {
 /// Source of the running means and variances: Welford, "Note on a method for calculating corrected sums of squares and
 /// products" (1962).
 Result<Statistics> measure(const data::Dataset& dataset, const StatisticsOptions& options = {});
-/// As measure(), but raises the errors: for programs.
+/// Like measure(), but raises errors as exceptions, for programs that do not handle them.
 Statistics statistics_of(const data::Dataset& dataset, const StatisticsOptions& options = {});
 
 }  // namespace shoal::columns
