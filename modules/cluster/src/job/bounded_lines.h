@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Limits log lines that peers can cause at any rate, with any words.
+/// Limits the rate and the length of log lines that peers cause, with words that peers choose.
 #include <cstdint>
 #include <string>
 

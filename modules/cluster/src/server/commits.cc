@@ -155,7 +155,7 @@ void Commits::release(uint64_t chief) {
 }
 
 Task<Result<void>> Commits::fence(int trainer, uint64_t incarnation) {
-  if (!sequencer_) co_return Result<void>{};  // Only shard 0 acts: its sequencer orders all shards to exclude.
+  if (!sequencer_) co_return Result<void>{};  // Only shard 0 acts: its sequencer orders all shards to exclude the process.
   sequencer_->fence(trainer, incarnation);
   if (trainer == 0) sequencer_->unseal(), sequencer_->unstop();  // Cancels requests of the former chief.
   co_return co_await give_orders();

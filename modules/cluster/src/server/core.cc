@@ -28,7 +28,7 @@ Result<void> ServerCore::check_memory(const ShardSpec& spec, transport::Encoding
 
 ServerMemory ServerCore::memory_of(const ShardSpec& spec, transport::Encoding gradients) const {
   const StrategyText strategy =
-      value_or_raise(parse_strategy(options_.identity.strategy));  // The configuration's check has parsed it before.
+      value_or_raise(parse_strategy(options_.identity.strategy));  // Cannot fail: the configuration was checked.
   const int aggregated = strategy.sync ? strategy.replicas_to_aggregate.value_or(options_.trainers) : 1;
   return server_memory(spec, options_.trainers, aggregated, gradients);
 }

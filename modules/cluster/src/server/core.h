@@ -70,7 +70,7 @@ class ServerCore {
   /// The message that says how the job ended.
   transport::Message finished() { return control("finished", to_json(state_.end())); }
 
-  /// Called when the server ends: coroutines that wait within a request give up.
+  /// Called when the server ends: coroutines that wait within a request return Cancelled.
   void close();
   bool closed() const { return closed_; }
 

@@ -40,7 +40,7 @@ class IncomingPush {
   PushCredit& credit() { return credit_; }
 
  private:
-  std::vector<transport::Message> messages_;  // In the order of their chunk indices.
+  std::vector<transport::Message> messages_;  // The chunks' messages, in the order of their chunk indices.
   std::vector<transport::Chunk> chunks_;      // Views of the messages.
   PushCredit credit_;
 };

@@ -182,8 +182,8 @@ bool Requests::is_newest(const Session& session) const {
   return state_.trainers()[session.trainer].incarnation == session.hello.incarnation;
 }
 
-/// Handles "rest": a trainer makes no more pushes for now. It asks again and again, so that the server still learns of
-/// this if an earlier request was lost with its connection.
+/// Handles "rest": a trainer makes no more pushes for now. The trainer repeats this request, so that the server learns of
+/// the rest even if an earlier request was lost with its connection.
 Task<Result<void>> Requests::handle_rest(Session& session, Message request) {
   SHOAL_CO_TRY(const transport::Control control, transport::read_control(request));
   SHOAL_CO_TRY(const Rest rest, parse_rest(control.text));

@@ -292,7 +292,7 @@ void TopK::select(const Segment& segment, float* rest, uint32_t* places, float* 
   const auto last = candidates_.begin() + of_bin - 1;
   std::nth_element(candidates_.begin(), last, candidates_.end(), std::greater<>());
   const uint32_t least = *last;
-  // How many of the elements of magnitude `least` are taken.
+  // How many elements of magnitude `least` are still to be taken.
   int64_t equal = std::count(candidates_.begin(), last + 1, least);
 
   for (int64_t i = 0; i < elements; ++i) {

@@ -10,7 +10,7 @@
 
 namespace shoal::cluster {
 
-/// How many bytes of its trainer's memory limit one push uses. The destructor frees them for other pushes.
+/// How many bytes of its trainer's memory limit one push uses. The destructor frees these bytes for other pushes.
 class PushCredit {
  public:
   PushCredit() = default;
@@ -41,7 +41,7 @@ class PushCredit {
 /// Counts the bytes that the pushes of each trainer use. A PushCredit may outlive this object.
 class PushCredits {
  public:
-  /// Sets the limit for pushes from now on; pushes accepted before keep their bytes.
+  /// Sets the limit for new pushes; pushes that were accepted before keep the bytes that they use.
   void set_limit(const PushLimit& limit) { limit_ = limit; }
 
   /// Adds `bytes` to `credit`. Returns false if all pushes of `trainer` together would exceed its limit; a trainer's

@@ -48,7 +48,7 @@ class RowSums {
   Result<void> add_all(std::span<const Id> ids, const float* gradients);
 
   int64_t width_;
-  std::vector<int32_t> place_of_;  // By row: its index in touched_.
+  std::vector<int32_t> place_of_;  // For each row, its index in touched_.
   std::vector<int64_t> touched_;
   std::vector<float> sums_;
 };

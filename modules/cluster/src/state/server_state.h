@@ -141,7 +141,7 @@ class ServerState {
   /// True if the newest order about a push of `trainer` was a commit.
   bool counted(int trainer) const;
 
-  // A commit: an update by an order. The pushes that it names count from begin_commit() on, even if their trainers end.
+  // A commit is an update that an order asks for. The order's pushes count from begin_commit() on, even if trainers end.
 
   /// Called while no long work runs. FailedPrecondition if the order names a push that this server does not have.
   Result<void> begin_commit(const transport::Order& order);

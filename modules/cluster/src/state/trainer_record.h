@@ -20,7 +20,7 @@ struct TrainerRecord {
   /// The trainer's newest push that an order has named. A push up to this number is a repetition: it only gets a reply.
   uint64_t last_push = 0;
   uint64_t last_counted = 0;  ///< The trainer's newest push that was committed.
-  PushCounts pushes;          ///< Counted over all incarnations.
+  PushCounts pushes;          ///< Counted over all processes of this trainer.
   /// The share of the trainer's time, 0 to 1, spent waiting for its input, as its newest committed push says.
   std::optional<double> input_wait = {};
   /// True if the trainer has a residual that this server lacks: its newest push since the model was loaded was top-k.

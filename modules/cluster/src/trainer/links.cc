@@ -59,7 +59,7 @@ Task<Result<void>> ServerLinks::reconnect(size_t shard, Deadline deadline, StopT
   co_return lost;
 }
 
-/// Called right after a welcome: true if the server still has the model that this trainer trains, not loaded anew.
+/// Called right after a welcome: true if the server still has this trainer's model, and has not loaded it anew.
 bool ServerLinks::is_followed(size_t shard) const {
   const ServerLink& link = *links_[shard];
   const Welcome& welcome = link.welcome();
@@ -77,8 +77,8 @@ Task<Result<Message>> ServerLinks::control(size_t shard, std::string_view verb, 
   co_return co_await request(shard, std::move(message), deadline);
 }
 
-/// Receives the late messages of all servers, since most later answers come behind them. Returns `deadline`, extended
-/// by the time that this took.
+/// Receives the late messages of all servers, since servers send most later answers after them. Returns `deadline`,
+/// extended by the time that this took.
 Task<Deadline> ServerLinks::after_late(Deadline deadline) {
   const SteadyTime before = env_.now();
   for (auto& link : links_) {

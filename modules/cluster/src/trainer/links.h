@@ -61,7 +61,7 @@ class ServerLinks {
   /// True if the newest message of some server says that the server was asked to end, and waits for a checkpoint.
   bool asked_to_save() const;
 
-  /// Chief: checks that no other process has become the chief (shard 0 would then have closed this connection).
+  /// Called by the chief: checks that no other process has become the chief (shard 0 then closes this connection).
   Task<Result<void>> check_lease(Deadline deadline);
   /// Shows servers until `stop` that this trainer is alive: sends each a message after a few seconds without any.
   /// Connects again if a connection broke, but sends nothing to a server that has lost the model, or loaded it anew.

@@ -224,7 +224,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
       }
     }
     global_step_ = source.info().global_step;
-    uint64_t update_count = 0;  // The highest count of the saved shards.
+    uint64_t update_count = 0;  // The highest update count of the saved shards.
     for (const ShardCounters& counters : source.info().shards) update_count = std::max(update_count, counters.update_count);
     shard_.set_counters({0, update_count});
     return {};

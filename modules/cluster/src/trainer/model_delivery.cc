@@ -78,7 +78,7 @@ Task<Result<void>> activate(ModelDelivery to, RestoreSource* restore, Deadline d
     if (restore) {
       const StateInfo& info = restore->info();
       state.global_step = info.global_step;
-      // Shard i's own count or, if the checkpoint has another number of shards, the highest count.
+      // Takes shard i's own update count or, if the checkpoint has another number of shards, the highest one.
       for (size_t j = 0; j < info.shards.size(); ++j) {
         if (info.shards.size() == to.servers.size() && j != i) continue;
         state.counters.update_count = std::max(state.counters.update_count, info.shards[j].update_count);

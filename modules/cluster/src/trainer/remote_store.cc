@@ -130,7 +130,7 @@ class RemoteStoreImpl final : public RemoteStore {
   Bindings bindings_;
   RowPush row_push_;
   bool by_rows_ = false;                // True if variables with lazy rows are sent as changed rows, not as whole arenas.
-  std::vector<ServerTraffic> traffic_;  // By server. A server without weights here has to be asked for them.
+  std::vector<ServerTraffic> traffic_;  // One entry for each server. If an entry has no weights, begin() pulls them.
   WeightReceiver weights_;
   PushSender sender_;
   const std::unique_ptr<ResidualExchange> residuals_;

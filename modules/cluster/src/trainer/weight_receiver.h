@@ -39,8 +39,8 @@ class WeightReceiver final : public backends::VariableArrivals {
   /// Pulls the newest weights. Unavailable ("not ready") as long as the chief has not made the model ready; Cancelled
   /// if the job has ended.
   Task<Result<void>> pull(size_t shard, Deadline deadline);
-  /// Pulls after the weights were dropped, or after the connection broke before all parts had arrived. Connects again
-  /// if needed, until `deadline`.
+  /// Pulls weights anew after they were dropped, or after the connection broke before all parts had arrived. Connects
+  /// again if needed, until `deadline`.
   Task<Result<void>> pull_again(size_t shard, Deadline deadline, StopToken stop);
   /// Drops the weights of a server, and forgets its late parts.
   void drop(size_t shard);

@@ -43,8 +43,8 @@ struct Place {
   ConfigSource source = ConfigSource::kLocal;
   int32_t rank = 0;                        ///< In [0, size).
   int32_t size = 1;                        ///< How many tasks the job has, at most 100,000. One: local mode.
-  std::optional<int32_t> local_rank = {};  ///< The task's number among those of its host; nothing if unknown.
-  std::optional<int32_t> local_size = {};  ///< The number of tasks on its host; nothing if unknown.
+  std::optional<int32_t> local_rank = {};  ///< The task's number among the tasks of its host; nothing if unknown.
+  std::optional<int32_t> local_size = {};  ///< The number of tasks on the task's host; nothing if unknown.
   std::vector<std::string> hosts{};        ///< The job's hosts, rank 0's first; empty if they are not known.
   /// The address (host:port) where rank 0 answers, or several addresses to try in turn. Empty: not known.
   std::vector<std::string> rendezvous{};

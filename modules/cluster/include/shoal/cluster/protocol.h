@@ -221,9 +221,9 @@ struct StateText {
   uint64_t epoch = 0;
   uint64_t global_step = 0;
   ShardCounters counters;
-  // The fields below are set by shard 0 only.
+  // Only shard 0 sets the fields below.
   std::map<int, std::string> positions;
-  std::set<int> ended = {};  ///< Trainers whose inputs have ended, each at its entry of `positions`.
+  std::set<int> ended = {};  ///< Trainers whose inputs have ended, each at its position in `positions`.
 };
 std::string to_json(const StateText& state);
 Result<StateText> parse_state(std::string_view json);

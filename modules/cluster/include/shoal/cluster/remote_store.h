@@ -48,18 +48,18 @@ class RemoteStore : public Store {
   /// Cancelled: the job has ended, or an interrupt. Unavailable: the model was loaded anew, or the job cancels its
   /// request to stop (call attach() again).
   virtual Task<Result<RestNews>> rest(Rest rest, Deadline deadline) = 0;
-  /// Chief: asks all trainers to stop after their current step.
+  /// Called by the chief: asks all trainers to stop after their current step.
   virtual Task<Result<void>> request_stop(Deadline deadline) = 0;
-  /// Chief: from now on no push counts, until the model is prepared anew or another process becomes the chief.
+  /// Called by the chief: from now on no push counts, until the model is prepared anew or another process is the chief.
   virtual Task<Result<void>> seal(Deadline deadline) = 0;
-  /// Chief: the trainers' states as shard 0 knows them. Unavailable if a server has lost the model. With `seen`
-  /// (ServerStatus::changes of an earlier answer) the answer waits for a change, at most a quarter of a second.
+  /// Called by the chief: returns the trainers' states as shard 0 knows them. Unavailable if a server has lost the model.
+  /// With `seen` (ServerStatus::changes of an earlier answer) shard 0 waits for a change, at most a quarter of a second.
   virtual Task<Result<ServerStatus>> status(Deadline deadline, std::optional<uint64_t> seen = {}) = 0;
   /// Like status(), but called during training by code that can do without an answer: a failure does not make lost()
   /// true.
   virtual Task<Result<ServerStatus>> look(Deadline deadline) = 0;
-  /// Chief: tells every server how the job has ended, so that the server returns. Tries until `deadline`, each server
-  /// on its own; the error names the first server that could not be told.
+  /// Called by the chief: tells every server how the job has ended, so that the server returns. Tries until `deadline`,
+  /// each server on its own; the error names the first server that could not be told.
   virtual Task<Result<void>> finish(JobEnd end, Deadline deadline) = 0;
   /// How the job ended; empty until a server has said so.
   virtual std::optional<JobEnd> job_end() const = 0;

@@ -21,7 +21,7 @@ namespace shoal::cluster {
 
 struct RendezvousOptions {
   Place place;  ///< The place has passed check_rendezvous(), and the job has at least two tasks.
-  /// The transport scheme of the rendezvous ("tcp"), and the one over which the task itself will listen.
+  /// The transport schemes of the rendezvous and of the address at which the task itself will listen.
   std::string meeting_scheme = "tcp";
   std::string task_scheme = "tcp";
   /// The host or host:port to listen on, if it differs from the address by which other tasks find this one.

@@ -12,13 +12,13 @@ namespace shoal::cluster {
 
 /// Memory in bytes, for P bytes of weights, W trainers, updates of R pushes each, and S slots.
 struct ServerMemory {
-  /// (W + 2) P: the current version, the next one while it is computed, and one on its way to each trainer.
+  /// W + 2 versions of P bytes: the current one, the next one while it is computed, and one on its way to each trainer.
   uint64_t versions = 0;
-  uint64_t slots = 0;  ///< S P: the slots of the update rules.
-  /// max(W, R) P: pushes that wait for their commit. Twice as much for encoded pushes and for pushes by rows, which are
-  /// held both as received and as decoded. With top-k also W P, the residual of each trainer for a checkpoint.
+  uint64_t slots = 0;  ///< S slots of P bytes, which the update rules use.
+  /// max(W, R) pushes of P bytes that wait for their commit; twice as much for encoded pushes and pushes by rows, which
+  /// are held both as received and as decoded. With top-k also W P, the residual of each trainer for a checkpoint.
   uint64_t updates = 0;
-  uint64_t snapshot = 0;  ///< (1 + S) P: the state that a checkpoint in progress keeps while training goes on.
+  uint64_t snapshot = 0;  ///< (1 + S) P: weights and slots that a checkpoint in progress keeps while training goes on.
   /// 16 (max(W, R) + 1) bytes for each row of variables with lazy rows: row numbers, and addresses of rows, of each waiting
   /// push, of one reply, and of the newest updates. Pushes usually name few rows.
   uint64_t row_numbers = 0;
@@ -33,8 +33,8 @@ inline constexpr uint64_t kPushOverhead = uint64_t(64) << 10;
 /// The most bytes of one trainer's unanswered pushes that a server keeps; beyond that it reads no more from the trainer
 /// until an order decides about a push. (Answered pushes that are kept for a later commit are at most R together.)
 struct PushLimit {
-  /// 2 P, plus twice kPushOverhead. The second P is for a push that is sent again, or that follows an abandoned one: it
-  /// uses the memory of the version on its way to this trainer, since no version is on its way then.
+  /// 2 P, plus twice kPushOverhead. The second P is for a push that is sent again, or that follows an abandoned one: no
+  /// version of the weights is on its way to the trainer then, so this push may take the memory of that version.
   uint64_t dense = 0;
   uint64_t encoded = 0;  ///< 3 P, plus twice kPushOverhead: for compressed pushes and pushes by rows.
 };

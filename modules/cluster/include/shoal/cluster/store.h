@@ -39,7 +39,7 @@ struct Ready {
   std::optional<std::string> position;
   /// The positions of the other trainers that this process computes (replicas), by trainer.
   Positions other_positions = {};
-  /// True if the job asks its trainers to stop: make no step.
+  /// True if the job asks its trainers to stop: this trainer then makes no step.
   bool stop = false;
   /// The run of the model, as attach() learned it from the servers.
   RunIdentity run = {};
@@ -53,7 +53,7 @@ struct Step {
   /// Set while some variables have not arrived: run_on() computes until it needs one of them. Null if all have arrived.
   const backends::VariableArrivals* arrivals = nullptr;
   std::span<const backends::MutablePieces> updates;  ///< Where the program writes gradients; start() sets it.
-  /// Set by the leader: it takes a snapshot once this update counts (Store::hears_of_saves()).
+  /// The leader sets this if it will take a snapshot once this update counts (Store::hears_of_saves()).
   bool save_follows = false;
   /// The loss of the batch, for the job's metrics. The caller of commit() sets it; NaN if it is not known.
   double loss = std::numeric_limits<double>::quiet_NaN();
@@ -117,8 +117,8 @@ class Store {
   /// True if start() needs the input position of every batch; if false, only snapshot() needs positions.
   virtual bool wants_positions() const = 0;
 
-  /// True if a snapshot gets everything only after an update with Step::save_follows. If the leader cannot make such an
-  /// update, it takes the snapshot without it.
+  /// True if a snapshot is complete only after an update with Step::save_follows. If the leader cannot make such an update,
+  /// it takes an incomplete snapshot.
   virtual bool hears_of_saves() const { return false; }
   /// Takes a snapshot of the current state. `own_positions` are the input positions, after the last commit, of the
   /// trainers that this process computes; servers know them already.

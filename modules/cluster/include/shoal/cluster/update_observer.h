@@ -17,7 +17,7 @@ struct ObservedUpdate {
   uint64_t process = 0;      ///< The incarnation of the trainer's process.
   uint64_t sequence = 0;     ///< The number of the push among the pushes of the trainer's process.
   uint64_t ordinal = 0;      ///< The number of batches that the trainer has read from its input, this push's included.
-  uint64_t commit = 0;       ///< The number of the update's commit since the model was loaded.
+  uint64_t commit = 0;       ///< The number of the update's commit, counted since the model was loaded.
   uint64_t global_step = 0;  ///< The global step after the update.
   /// The staleness: updates made after the weights that the gradient was computed on, and before this update.
   uint64_t staleness = 0;
@@ -31,7 +31,7 @@ class UpdateObserver {
   virtual void activated(int /*shard*/, uint64_t /*server*/, uint64_t /*epoch*/, uint64_t /*global_step*/) {}
   /// A server has applied an update. Not called again if the trainer sends the push again.
   virtual void applied(const ObservedUpdate&) {}
-  /// After an update: the bytes of a server task's buffers, and the most that the formula in server_memory.h allows.
+  /// Called after an update: `bytes` is the size of a server's buffers, `most` what the formula in server_memory.h allows.
   virtual void holds(int /*shard*/, uint64_t /*bytes*/, uint64_t /*most*/) {}
   /// A trainer was told by all shards that its update counts. `shard`, `server`, `sequence` and `staleness` are not set.
   virtual void counted(const ObservedUpdate&) {}

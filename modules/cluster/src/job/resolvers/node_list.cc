@@ -94,7 +94,7 @@ class NodeListReader {
   Result<void> expand(const std::vector<Choices>& places) {
     uint64_t count = 1;
     for (const Choices& choices : places) {
-      count *= choices.size();  // Neither factor exceeds kNodesMax, so the product fits.
+      count *= choices.size();  // Neither factor exceeds kNodesMax: the product cannot overflow.
       if (count > kNodesMax - nodes_.size()) return too_many();
     }
     std::vector<size_t> chosen(places.size(), 0);
