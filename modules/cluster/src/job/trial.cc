@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The trial of a search, by the variable SHOAL_TRIAL: for launchers that start one process for each trial, without TF_CONFIG.
+// Reads the trial of a search from SHOAL_TRIAL, for launchers that start one process for each trial, without TF_CONFIG.
 #include "job/quote.h"
 #include "job/resolvers/variables.h"
 #include "shoal/base/utf8.h"

@@ -33,7 +33,7 @@ class Absences {
   /// One trainer's absence; has no meaning while the trainer is connected.
   struct Absence {
     SteadyTime since = {};
-    bool noticed = false;  // True once the other trainers go on without this one.
+    bool noticed = false;  // True once the other trainers go on without this trainer.
   };
 
   const Duration grace_;

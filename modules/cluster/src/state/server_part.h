@@ -22,7 +22,7 @@ class ServerPart {
 
   /// Fills weights and slots with their initial values. Called once, before all other functions, on any thread.
   Result<void> start(const ParallelFor& parallel_for = nullptr);
-  /// An arena for restores to fill, until activate().
+  /// An arena that restores fill, until activate().
   std::span<std::byte> mutable_arena(ArenaIndex arena);
   void activate(uint64_t update_count);
   /// Called on any thread, before activate(): checks the initial or restored values (Shard::begin()).

@@ -91,8 +91,8 @@ Result<TaskConfig> task_from_environment(const GetEnv& getenv, const TfConfigOpt
 /// The variable SHOAL_TRIAL without blanks around it: the trial of a search that this process is part of, such as "7". None
 /// if it is not set, or blank. InvalidArgument if it is no UTF-8.
 Result<std::optional<std::string>> trial_from_environment(const GetEnv& getenv);
-/// Returns `task` with the trial that SHOAL_TRIAL names. InvalidArgument if TF_CONFIG's task.trial names another one; errors
-/// of trial_from_environment().
+/// Returns `task` with the trial that SHOAL_TRIAL names. InvalidArgument if TF_CONFIG's task.trial names another trial.
+/// Also returns the errors of trial_from_environment().
 Result<TaskConfig> with_trial(TaskConfig task, const GetEnv& getenv);
 
 /// Makes a task from its place (rank and job size); the addresses are not known yet.

@@ -19,9 +19,9 @@ std::unique_ptr<Rendezvous::Part> make_host(Environment& env, const RendezvousOp
 /// Makes the implementation of a rendezvous for any other rank.
 std::unique_ptr<Rendezvous::Part> make_guest(Environment& env, const RendezvousOptions& options, uint64_t incarnation);
 
-/// "rank 3 (worker 1)".
+/// Names a rank in sentences: "rank 3 (worker 1)".
 std::string rank_name(const ClusterSize& plan, int32_t rank);
-/// "rank 3 (worker 1), rank 5 (worker 3) and 4 more".
+/// Lists missing ranks: "rank 3 (worker 1), rank 5 (worker 3) and 4 more".
 std::string missing_text(const ClusterSize& plan, const Missing& missing);
 
 /// Makes a message; its head carries the incarnation of this process.

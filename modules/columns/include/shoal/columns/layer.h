@@ -11,7 +11,7 @@
 namespace shoal::columns {
 
 struct InputLayerOptions {
-  std::string name = "input_layer";  ///< The scope of the variables.
+  std::string name = "input_layer";  ///< The scope (a prefix of names) of the layer's variables.
 };
 /// The values of all columns side by side, in the order of the columns' names: [batch, values] float32.
 ///
@@ -23,7 +23,7 @@ Value input_layer(const nn::ValueMap& features, const std::vector<Column>& colum
 struct LinearLayerOptions {
   int64_t units = 1;                             ///< The number of outputs, >= 1.
   ops::Combiner combiner = ops::Combiner::kSum;  ///< How the weights of a column's ids in one example are combined.
-  std::string name = "linear";                   ///< The scope of the variables.
+  std::string name = "linear";                   ///< The scope of the layer's variables: "linear/bias", ...
 };
 /// The sum of the weights of all columns, plus a bias: [batch, units] float32. Adds variables "<name>/<column>/weights",
 /// which are [ids, units] for categorical columns and [units, values] for others (for a column named "bias":
