@@ -35,7 +35,7 @@ void Acceptance::close() {
   by_tcp_->close();
   if (by_shm_) by_shm_->close();
   queue_->close();
-  // Destroys the negotiations in a later turn: one of them may be running this call, having admitted a peer.
+  // Destroys the negotiations in a later turn of the loop: one that has just admitted a peer may be the caller of close().
   const auto running = std::make_shared<Running>(std::move(running_));
   postbox_->post([self = shared_from_this(), running] { self->queue_->wake_all(); });
 }

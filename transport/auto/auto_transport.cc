@@ -116,7 +116,7 @@ class AutoTransport final : public Transport {
   Result<std::unique_ptr<Listener>> listen(Endpoint at, LinkOptions options) override {
     SHOAL_TRY_VOID(check_scheme(at));
     SHOAL_TRY(Transport* const tcp, env_.transport("tcp"));
-    LinkOptions roomier = options;  // A peer that moves to shared memory has one connection of tcp and one of shm.
+    LinkOptions roomier = options;  // While a peer negotiates, it has a connection that the task's limit does not count.
     roomier.connections_max += kNegotiationsMax;
     SHOAL_TRY(auto by_tcp, tcp->listen(by("tcp", at), roomier));
     auto acceptance = std::make_shared<Acceptance>(postbox_, std::move(options), std::move(by_tcp), listen_by_shm(roomier));

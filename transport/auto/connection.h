@@ -8,7 +8,7 @@
 
 namespace shoal::transport::automatic {
 
-/// `peer`: the peer's address in auto. `first`: a message received already. `slot`: one of the listener's places.
+/// `peer`: the peer's address in auto. `first`: a message received already. `slot`: from the listener's take_slot().
 std::unique_ptr<Connection> make_connection(std::unique_ptr<Connection> inner, Endpoint peer,
                                             std::optional<Message> first = {}, std::shared_ptr<void> slot = nullptr);
 

@@ -15,7 +15,7 @@ struct SocketName {
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
 };
 
-/// An address is any text of up to 80 characters. TF_CONFIG has "host:port" there: if the host is a numeric address, it has
+/// An address is any text of up to 80 characters. In TF_CONFIG it is "host:port": if the host is a numeric address, it has
 /// to be one of this machine, else FailedPrecondition; a host name is not resolved. InvalidArgument if the text is no
 /// address.
 Result<SocketName> socket_name(const Endpoint& endpoint);

@@ -21,7 +21,7 @@ struct Preamble {
   uint32_t protocol = kProtocolVersion;
   uint32_t layout = 0;
   uint16_t status = 0;                            ///< The answer: one of kWelcome..kFull.
-  HeartbeatMs heartbeat = 0;                      ///< The sender's interval; 0 in the answer if the other side has none.
+  HeartbeatMs heartbeat = 0;                      ///< The sender's interval; in an answer to 0 always 0.
   static constexpr uint32_t kMagic = 0x4d485353;  // "SSHM".
 };
 static_assert(sizeof(Preamble) == 16);

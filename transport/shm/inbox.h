@@ -27,8 +27,8 @@ class Inbox : public std::enable_shared_from_this<Inbox> {
 
   /// Returns a copy of the next descriptor, and leaves it in the ring.
   Result<std::optional<Descriptor>> peek() const;
-  /// Takes out of the ring the message that `next`, from peek(), describes. The front of its body is copied, so that
-  /// the peer cannot change it after the check; the payload stays where the peer wrote it. The message is not yet verified.
+  /// Takes the message that `next` (from peek()) describes out of the ring. The front of its body is copied, so that the
+  /// peer cannot change it after the check; the payload stays where the peer wrote it. The message is not yet verified.
   Result<Message> take(const Descriptor& next, uint64_t bytes_max, BufferPool& pool);
 
  private:

@@ -142,11 +142,11 @@ void Link::read() {
     const Result<std::optional<Descriptor>> next = inbox_->peek();
     if (!next) return protocol_error(next.error());
     if (!*next) return;
-    // The peer announces memory before it uses it.
+    // The peer announces a segment before it uses it, so the announcement is waiting in the socket.
     while ((*next)->has_body && !inbox_->knows_segment((*next)->segment) && reads() && take_notice()) {
     }
     if (!reads()) return;
-    take_back();  // Buffers that were given back before the message was sent can be used again by its recipient.
+    take_back();  // The task that gets the message can then reuse the buffers that the peer gave back before it.
     spin_until_ = core_->env.now() + spin_;
     if (const Result<void> taken = take(**next); !taken) return protocol_error(taken.error());
   }
@@ -164,7 +164,7 @@ Result<void> Link::take(const Descriptor& next) {
 
 // ---- sleeping ------------------------------------------------------------------------------------------------------
 
-// Tells the peer what to wake this side for, and then checks once more whether that has happened already.
+// Tells the peer for which events to wake this side, and then checks once more whether one of them has happened already.
 void Link::prepare_to_sleep() {
   if (state_ == State::kClosed || pump_posted_ || !core_->open()) return;
   if (core_->env.now() < spin_until_) {

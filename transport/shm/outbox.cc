@@ -11,7 +11,7 @@
 namespace shoal::transport::shm {
 namespace {
 
-// The makers of messages put at most padding after a payload.
+// message_build.cc puts fewer bytes of padding than this after a payload.
 constexpr size_t kPaddingBytesMax = kBufferAlignment;
 
 Descriptor describe(const Message& message, bool farewell) {
@@ -37,7 +37,7 @@ void describe_body(const Message& message, Descriptor& descriptor) {
   descriptor.front_bytes = body.size();
   if (payload.empty()) return;
   const auto begin = size_t(payload.data() - body.data());
-  // The makers of messages did not build this body: all of it counts as front, the part that is copied.
+  // Not built by message_build.cc: the whole body counts as front, the part that is copied.
   if (body.size() - begin - payload.size() >= kPaddingBytesMax) return;
   descriptor.front_bytes = begin;
   descriptor.payload_bytes = payload.size();

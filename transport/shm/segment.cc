@@ -14,7 +14,7 @@
 namespace shoal::transport::shm {
 namespace {
 
-// Defined here, since they are newer than the oldest headers and kernels that Shoal is built for.
+// These constants are defined here, since they are newer than the oldest headers and kernels that Shoal is built for.
 constexpr unsigned kNoExecute = 0x0008U;  // MFD_NOEXEC_SEAL, Linux 6.3.
 constexpr int kSealFutureWrite = 0x0010;  // F_SEAL_FUTURE_WRITE, Linux 5.1.
 

@@ -18,11 +18,11 @@ namespace shoal::transport::shm {
 struct OwnSegment {
   uint64_t id = 0;  ///< Unique in its SharedMemory for all time.
   Segment segment;
-  size_t used_bytes = 0;    // Guarded by the mutex of its SharedMemory. Blocks are handed out in order, each once.
+  size_t used_bytes = 0;    // Guarded by the mutex of its SharedMemory. allocate() uses the bytes in order, each once.
   int64_t block_count = 0;  // Guarded by the same mutex: the number of blocks in use.
 };
 
-/// A large block gets a segment of its own; smaller blocks share segments. Freed memory is never handed out again, since a
+/// A large block gets a segment of its own; smaller blocks share segments. allocate() never returns freed memory again: a
 /// peer may still read it. (Reusing buffers is the pool's task.) Thread-safe.
 class SharedMemory final : public BlockSource {
  public:

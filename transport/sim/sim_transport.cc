@@ -86,7 +86,7 @@ Found look(SimNetwork::State& state, const std::string& from, const std::string&
   return *backlog.slots_taken >= backlog.options.connections_max ? Found::kCrowd : Found::kListener;
 }
 
-/// Makes a connection to the listener at `to.address`, which exists.
+/// Makes a connection to the listener at `to.address`. Call it only if look() has found a listener there.
 Link meet(Home& home, const Endpoint& to, const LinkOptions& options) {
   SimNetwork::State& state = home.state();
   const std::shared_ptr<Backlog> backlog = state.listeners.find(to.address)->second;
@@ -118,7 +118,7 @@ Task<Result<Link>> connect_from(std::shared_ptr<Home> home, Endpoint to, LinkOpt
     const std::string there = known == state.homes.end() ? std::string() : known->second;
     const bool answers = now_there != Found::kNothing && now_there != Found::kSleeper;
     const Duration there_and_back = state.link({here, there}).latency + state.link({there, here}).latency;
-    // Looks again before woken_by, too: a frozen listener that a fault cuts off meanwhile need not answer by then.
+    // Looks again before woken_by, too: once a fault cuts off a frozen listener, the listener need not answer by woken_by.
     const SteadyTime again = home->env.after(kLookAgain);
     const SteadyTime look_again = now_there == Found::kSleeper ? std::min(again, woken_by) : again;
     const SteadyTime then = answers ? home->env.after(there_and_back) : look_again;
@@ -146,7 +146,7 @@ class SimTransport final : public Transport {
   SimTransport(Environment& env, std::shared_ptr<SimNetwork> network, const std::string& task)
       : home_(std::make_shared<Home>(Home{env, network, network->state().add_process(task, env)})) {}
   ~SimTransport() override { home_->process->postbox->close(); }
-  // kNetwork, like the simulated network, although addresses are plain names.
+  // Simulated tasks count as tasks on different machines, although their addresses are plain names.
   Reach reach() const override { return Reach::kNetwork; }
   bool shares_memory() const override { return false; }
 

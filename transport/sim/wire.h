@@ -125,7 +125,7 @@ class Wire : public std::enable_shared_from_this<Wire> {
   /// Returns the next message that has arrived. Nothing if there is none, or if it ended the connection.
   std::optional<Message> receive(int index, SteadyTime now);
   void close(int index, SteadyTime now, Error reason);
-  /// Ends both ends at once. Messages that have not arrived are lost.
+  /// Closes both ends at once. Messages that have not arrived are lost.
   void reset(SteadyTime now);
   /// Called when the process at end `index` has just died.
   void end_of_process(int index, SteadyTime now);

@@ -83,7 +83,7 @@ void WaitQueue::wake_all() {
   // Coroutines that are woken may wait again at once, so those that wait now are moved to a ring of their own first.
   Link now;
   if (empty()) return;
-  now.insert_before(ends_);  // Joins the ring of all waits; without ends_, the waits then form the ring of `now`.
+  now.insert_before(ends_);  // Joins the ring of all waits, which becomes the ring of `now` when ends_ leaves it.
   ends_.unlink();
   while (now.next != &now) end(*static_cast<Wait*>(now.next), WaitEnd::kWoken);
 }

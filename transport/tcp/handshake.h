@@ -6,7 +6,7 @@
 
 namespace shoal::transport::tcp {
 
-/// Takes a socket, a timer and 16 bytes, and from the peer's first TLS message on some 100 KiB of memory for OpenSSL's
+/// Occupies a socket, a timer and 16 bytes, and from the peer's first TLS message on some 100 KiB of memory for OpenSSL's
 /// session.
 class Handshake final : public stream::Handshake {
  public:
@@ -29,7 +29,7 @@ class Handshake final : public stream::Handshake {
   void close_after_answer();
   void drain();
   Endpoint peer() const { return {"tcp", to_text(address_)}; }
-  /// `remedy` is empty if `what` includes it.
+  /// Logs why the peer was refused (`what`), and what the user should do (`remedy`; empty if `what` says it too).
   void warn(const std::string& what, const std::string& remedy = {});
 
   const std::shared_ptr<TlsContext> tls_;

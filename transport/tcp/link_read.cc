@@ -131,7 +131,7 @@ void Link::discard_input() {
   std::array<std::byte, 16384> scratch;
   error_code error;
   for (size_t bytes = 0; bytes < kTurnBytes;) {
-    const size_t taken = stream_->socket().read_some(asio::buffer(scratch), error);  // Not decrypted, since it is dropped.
+    const size_t taken = stream_->socket().read_some(asio::buffer(scratch), error);  // Dropped bytes are not decrypted.
     if (error) break;
     bytes += taken;
   }

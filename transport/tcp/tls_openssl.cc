@@ -89,7 +89,7 @@ class Session final : public TlsSession {
   bool named_key_ = false;             // True if the client has named a pre-shared key.
   bool other_identity_ = false;        // True if the client named a pre-shared key that this side does not have.
   std::string refusal_;                // Why this side refuses the peer's certificate.
-  // The task that the peer's certificate names; identity_ only once the handshake is complete.
+  // The task that the peer's certificate names: claimed_ once it is checked, identity_ once the handshake is complete.
   std::optional<PeerIdentity> claimed_, identity_;
   uint64_t records_ = 0;  // The number of records sent with the present key.
   std::array<std::byte, kRecordBytesMax> gathered_;
@@ -207,7 +207,7 @@ bool Session::open(SSL_CTX& context, const BIO_METHOD& method) {
   if (by_certificates()) {
     SSL_set_verify(ssl_.get(), SSL_VERIFY_PEER | SSL_VERIFY_FAIL_IF_NO_PEER_CERT, &Session::judge);
   } else if (side_ == TlsSide::kClient) {
-    // Refuses all certificates of peers that have one instead of the key.
+    // This client trusts no CA, so it refuses every listener that has a certificate instead of the key.
     SSL_set_verify(ssl_.get(), SSL_VERIFY_PEER, nullptr);
   }
   return true;

@@ -112,7 +112,7 @@ struct BufferPool::State {
   size_t idle_bytes = 0;
   // Keyed by capacity. The newest buffer is taken first, since it may still be in the processor's cache.
   std::map<size_t, std::vector<Buffer*>> idle;
-  std::map<size_t, uint64_t> freed_count;  // By capacity: buffers freed beyond the bound that no get() has asked for since.
+  std::map<size_t, uint64_t> freed_count;  // By capacity: buffers freed beyond the bound and not allocated again since.
   std::shared_ptr<BlockSource> source;     // Set at most once.
   Stats stats;
   uint64_t in_use_count = 0;

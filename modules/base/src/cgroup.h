@@ -9,7 +9,7 @@ namespace shoal {
 
 struct CgroupLimits {
   std::optional<uint64_t> memory_bytes;  ///< Empty: no limit.
-  std::optional<double> cores;           ///< Processor time per time: half a core is 0.5. Empty: no limit.
+  std::optional<double> cores;           ///< A number of cores: 0.5 is half the time of one. Empty: no limit.
   std::optional<uint64_t> processes;     ///< Processes and threads together. Empty: no limit.
 };
 

@@ -71,7 +71,7 @@ namespace {
 
 constexpr size_t kLongThird = 1024, kShortThird = 128;  // Bytes of a third.
 
-/// table[k][b] is the share of byte k of a CRC, if that byte is b, in the CRC after `zeros` further bytes of 0.
+/// table[k][b] is what byte k of a CRC, if that byte is b, adds (by xor) to the CRC after `zeros` further bytes of 0.
 using ShiftTable = std::array<std::array<uint32_t, 256>, 4>;
 
 constexpr ShiftTable make_shift_table(size_t zeros) {
@@ -101,7 +101,7 @@ uint64_t load_word(const char* at) {
   return word;
 }
 
-/// While `left` bytes from `at` suffice for a piece of three thirds, adds that piece to `crc` and advances `at` and `left`.
+/// Adds pieces of three thirds to `crc`, as long as the `left` bytes from `at` contain one, and advances `at` and `left`.
 SHOAL_CRC32C_TARGET uint32_t take_pieces(uint32_t crc, size_t third, const ShiftTable& shift, const char*& at,
                                          size_t& left) {
   for (; left >= 3 * third; left -= 3 * third, at += 3 * third) {

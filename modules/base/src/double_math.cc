@@ -45,7 +45,7 @@ double double_log(double x) {
   const double f = m - 1, s = f / (2 + f), z = s * s;
   double series = 0;
   for (int n = 23; n >= 3; n -= 2) series = (series + 1 / double(n)) * z;
-  // log(m) = 2 s + 2 s series, and 2 s = f - s f, in which f is exact.
+  // log(m) = 2 s + 2 s series and 2 s = f - s f, so log(m) = f - rest, in which f is exact.
   const double rest = s * (f - 2 * series);
   return e * kLogTwoHigh - ((rest - e * kLogTwoLow) - f);
 }

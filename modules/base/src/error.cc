@@ -78,7 +78,7 @@ namespace {
 
 /// `last_raised` is the last error with a cause that raise() got on this thread. An exception of the user's own type cannot
 /// carry the error's context, so code that catches it on this thread reads last_raised (raised_as()).
-thread_local bool last_raised_is_gone = false;  // True while the thread ends, when a user's destructor may still raise.
+thread_local bool last_raised_is_gone = false;  // True after last_raised is destroyed: a user's destructor may still raise.
 struct LastRaised {
   std::optional<Error> error;
   ~LastRaised() { last_raised_is_gone = true; }

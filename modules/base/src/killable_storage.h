@@ -40,7 +40,7 @@ class KillableStorage final : public Storage {
   struct State {
     std::function<void()> before;
     bool killed;
-    /// Calls `before`, which may kill the task, and then returns whether the task is alive. A dead task makes no call.
+    /// Unless the task is dead, calls `before`, which may kill the task. Returns whether the task is alive after this.
     bool alive() const {
       if (!killed && before) before();
       return !killed;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The sleep of the event loop: in Asio, so that sockets end it too, or, in a build without Asio, on a condition variable.
+/// Lets the event loop sleep: in Asio, so that sockets wake it too, or, in a build without Asio, on a condition variable.
 #include <exception>
 #include <memory>
 

@@ -115,7 +115,7 @@ Task<Result<void>> ProductionEnvironment::sleep_until(SteadyTime when, StopToken
   bool stopped = false;
   std::optional<StopCallback> on_stop;
   if (when <= now()) {
-    loop_.wake(waiter);  // Waits behind other work, so that a loop of short sleeps does not starve it.
+    loop_.wake(waiter);  // Queues behind other work, so that a loop of short sleeps does not starve that work.
   } else {
     loop_.set_timer(waiter, when);
   }

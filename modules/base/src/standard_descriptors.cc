@@ -10,7 +10,7 @@
 namespace shoal {
 namespace {
 
-/// Which of 0 to 2 the objects have opened, and how many objects live. Global, since a process has one set of descriptors.
+/// The numbers among 0 to 2 that StandardDescriptors opened, and how many of its objects live. One for the whole process.
 struct Taken {
   std::mutex mutex;
   int users = 0;

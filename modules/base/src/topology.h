@@ -19,8 +19,8 @@ int count_cores(std::span<const int> numbers, const std::string& root = "");
 /// Documentation/ABI/testing/sysfs-devices-system-cpu.
 std::vector<int> fast_processors(std::span<const int> numbers, const std::string& root = "");
 
-/// True if the kernel has slowed a processor down because of its heat: a cooling device of /sys/class/thermal whose type is that of a
-/// processor ("cpufreq-cpu0", "thermal-cpufreq-0", "Processor") has a `cur_state` above 0. False if the kernel does not
+/// True if the kernel has slowed a processor down because it is hot: a device of /sys/class/thermal that cools a processor
+/// (its type is "cpufreq-cpu0", "thermal-cpufreq-0" or "Processor") has a `cur_state` above 0. False if the kernel does not
 /// know, as on boards whose firmware slows the processor by itself. Source: Documentation/driver-api/thermal/sysfs-api.rst.
 bool is_slowed_by_heat(const std::string& root = "");
 

@@ -79,7 +79,7 @@ Task<Result<void>> VirtualEnvironment::offload(Work work) {
   waiter.resume_at(begin);
   co_await waiter;
   if (killed()) co_return cancelled();
-  VirtualEnvironment* strand = std::exchange(world_.current, nullptr);  // The work does not run on the strand.
+  VirtualEnvironment* strand = std::exchange(world_.current, nullptr);  // Offloaded work does not run on the strand.
   longer_ = {};
   Result<void> ended = run_awaited(work, "offloaded work");
   world_.current = strand;

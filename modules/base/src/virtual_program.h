@@ -35,7 +35,7 @@ class RunningProgram final : public VirtualProgram {
   bool done_ = false;
   Result<void> outcome_;
   const Task<void>* entry_ = nullptr;
-  std::binary_semaphore program_turn_{0}, driver_turn_{0};  // They pass the turn between the two threads.
+  std::binary_semaphore program_turn_{0}, driver_turn_{0};  // Each is released when it is that thread's turn to run.
   std::thread thread_;
 };
 

@@ -31,7 +31,7 @@ VirtualWorld::State::Key VirtualWorld::State::add(SteadyTime when, Happening hap
   return key;
 }
 
-/// Chooses the first entry that is due. If shuffled: the first entry of a task drawn at random among those with due ones.
+/// Chooses the first entry that is due. If shuffled: draws one of the tasks with due entries, and chooses its first entry.
 VirtualWorld::State::Queue::iterator VirtualWorld::State::choose(SteadyTime until) {
   auto first = queue.begin();
   while (first != queue.end() && first->second.env->frozen()) ++first;

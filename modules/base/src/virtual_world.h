@@ -27,7 +27,7 @@ class VirtualWaiter {
   bool await_ready() const { return false; }
   void await_suspend(std::coroutine_handle<> handle) { handle_ = handle; }
   void await_resume() const {}
-  /// Resumes the coroutine at `when`, and not at the time of an earlier call. Deadline::max(): only after a further call.
+  /// Resumes the coroutine at `when`, which replaces the time of an earlier call. Deadline::max(): awaits a further call.
   void resume_at(SteadyTime when);
 
  private:

@@ -27,15 +27,15 @@ class Holder {
   virtual void shut_down(SteadyTime deadline) = 0;
 };
 
-/// Used on the strand, except for postbox and counters. Users of the transport may outlive it and its environment; open()
-/// is then false.
+/// Used on the strand, except for postbox and counters. Connections and listeners may outlive the transport and its
+/// environment; open() is then false.
 class Core {
  public:
   /// `environment` must not be virtual, since virtual ones have no sockets.
   explicit Core(Environment& environment);
 
   bool open() const { return open_; }
-  /// Keeps a reference to `holder` until forget(), for shut_down().
+  /// Keeps a weak reference to `holder` until forget(), for shut_down().
   void remember(const std::shared_ptr<Holder>& holder) { holders_[holder.get()] = holder; }
   void forget(const Holder* holder) { holders_.erase(holder); }
   /// Called when the environment is about to end.

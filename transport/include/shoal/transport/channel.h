@@ -28,7 +28,7 @@ class Channel {
   Push push(Message& message) { return push_as(Sender::kWillNotWait, message); }
   /// As push(), but on kFull the caller then counts as waiting until stop_waiting().
   Push push_or_wait(Message& message) { return push_as(Sender::kWillWait, message); }
-  /// As push(), for the sender that has waited longest: takes `message` unless the channel is closed or full.
+  /// As push(), for the sender that has waited longest: takes `message`, full or not, unless the channel is closed.
   Push push_waiting(Message& message) { return push_as(Sender::kHasWaited, message); }
   void stop_waiting();
   void credit_noticed();

@@ -117,8 +117,8 @@ struct Weights {
   uint64_t version = 0;                  ///< The version of the shard.
   uint64_t global_step = 0;              ///< The job's global step when the version was made (shard 0 only; 0 for others).
   Encoding encoding = Encoding::kDense;  ///< Any but kTopK.
-  uint64_t base_version = 0;             ///< For kSparseRows: these rows turn this version into `version`.
-  std::span<const std::byte> payload;    ///< The arena of the shard.
+  uint64_t base_version = 0;             ///< For kSparseRows: the payload's rows turn this version into `version`.
+  std::span<const std::byte> payload;    ///< The arena of the shard, encoded as `encoding` says.
 };
 /// Makes a message with room for a payload of `payload_bytes`. The caller then writes all of it, with zeros as padding.
 Message make_weights(BufferPool& pool, size_t payload_bytes, Encoding encoding = Encoding::kDense);
@@ -208,7 +208,7 @@ enum class OrderKind : uint8_t {
   /// Keep these pushes and answer them, so that their trainers may compute another batch for the same commit.
   kAgain = 3,
   kFence = 4,  ///< Drop all pushes of these processes, and accept no more of them (PushId::number is ignored).
-  kHold = 5,   ///< Keep the present state for a checkpoint by this chief's process; PushId::number 1: with residuals.
+  kHold = 5,   ///< Keep the state for a checkpoint. PushId: incarnation is the chief's process; number 1: with residuals.
   kSeal = 6,   ///< Accept no push any more.
 };
 struct Order {

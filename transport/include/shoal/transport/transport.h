@@ -37,9 +37,9 @@ struct LinkOptions {
   Duration heartbeat_interval = std::chrono::seconds(5);
   /// Payload checksums (XXH3) in tcp. Unencrypted connections beyond loopback always have them, others only if this is set.
   bool checksum = false;
-  /// tcp: if set, every connection, on loopback too, uses TLS 1.3, which only holders of the same token, or of a
-  /// certificate of the same CA, can take part in (FailedPrecondition for others, and in a build without TLS). inproc and
-  /// shm do not need it.
+  /// tcp: if set, every connection, on loopback too, uses TLS 1.3. The two sides must have the same token, or
+  /// certificates of the same CA (FailedPrecondition otherwise, and in a build without TLS). inproc and shm do not need
+  /// it.
   std::shared_ptr<const Credential> credential;
   /// For connect() with a certificate: the task that has to answer; FailedPrecondition if another one does. (Host names
   /// prove nothing, since the addresses of tasks change.)

@@ -25,7 +25,7 @@ class WaitQueue : public std::enable_shared_from_this<WaitQueue> {
   WaitQueue& operator=(const WaitQueue&) = delete;
 
   class Wait;
-  /// Returns an object to co_await once. It resumes by wake_*() or at the deadline, and keeps the queue alive.
+  /// Returns an object to co_await once. wake_*() or the deadline ends the wait. The object keeps the queue alive.
   Wait wait(Deadline deadline);
   bool empty() const { return ends_.next == &ends_; }
   /// Resumes, inside of this call, the coroutine that has waited longest, if there is one.
@@ -65,9 +65,9 @@ class WaitQueue : public std::enable_shared_from_this<WaitQueue> {
 
   Environment& env_;
   Link ends_;                      // The sentinel of the ring of waits.
-  Wait* adding_ = nullptr;         // The wait inside of add(): it may end before its coroutine is suspended.
+  Wait* adding_ = nullptr;         // The wait that add() is adding: it may end before its coroutine is suspended.
   std::coroutine_handle<> timer_;  // The coroutine that sleeps until the next deadline; null: none.
-  bool in_timer_ = false;          // True while timer_ runs: stop() must not destroy it then, and it ends by itself.
+  bool in_timer_ = false;          // True while the coroutine timer_ runs: stop() then lets it end by itself.
   Deadline timer_at_ = kNoDeadline;
   uint64_t generation_ = 0;  // Counts the timers, so that a replaced timer notices and ends.
 };

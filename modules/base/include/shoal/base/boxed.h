@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A Boxed<T> is a member of an options struct that holds a T. Programs compile T's functions only if they set or read it.
+/// A Boxed<T> is a member of an options struct and holds a T. Programs compile T's functions only if they use that member.
 ///
-/// A std::variant that is a member costs every program that includes the header some ten milliseconds of compile time, although
-/// few programs set it (docs/decisions/light-headers.md). A Boxed<T> converts from everything that T converts from, so `.otherwise = 0.5`
-/// still works.
+/// A std::variant as a member costs every program that includes the header some ten milliseconds of compile time, although
+/// few programs set the member (docs/decisions/light-headers.md). A Boxed<T> converts from everything that T converts from,
+/// so `.otherwise = 0.5` still works.
 #include <memory>
 #include <type_traits>
 #include <utility>

@@ -71,8 +71,8 @@ class Environment {
   virtual uint64_t entropy() = 0;
   /// Stops when SIGINT, SIGTERM or SIGHUP asks the task to end.
   virtual StopToken interrupted() = 0;
-  /// Stops when the task is asked to give way, after which a launcher starts it again; interrupted() stops right after
-  /// this.
+  /// Stops when the task is asked to end early, after which a launcher starts it again; interrupted() stops right after
+  /// this token.
   virtual StopToken leaving() = 0;
   /// Counts a coverage point: the rare path with this name ("push.repeated") was taken. Simulations count these, to find
   /// the paths that they have not tried; in production the call does nothing. Callable on the strand and on the compute

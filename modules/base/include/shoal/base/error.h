@@ -27,12 +27,12 @@ enum class ErrorKind : uint8_t {
 /// "InvalidArgument", "DataLoss", ...
 std::string_view to_string(ErrorKind kind);
 
-/// The exit status of a task that gave way and is to be started again. A shell reports the same number for SIGTERM.
+/// The exit status of a task that ended early on request, to be started again. A shell reports the same for SIGTERM.
 inline constexpr int kGaveWayStatus = 143;
 
 /// The process exit status for a run that ended with `kind`: 2 wrong usage or configuration (InvalidArgument,
-/// TypeMismatch, FailedPrecondition, NotFound), 3 NanLoss, 4 DataLoss, 5 DeadlineExceeded, 143 Cancelled (a task that gave
-/// way), 1 anything else.
+/// TypeMismatch, FailedPrecondition, NotFound), 3 NanLoss, 4 DataLoss, 5 DeadlineExceeded, 143 Cancelled (a task that is
+/// to be started again), 1 anything else.
 int exit_status(ErrorKind kind);
 /// True if exit_status(kind) is 2, 3 or 4: the task would fail the same way again, so launchers do not restart it.
 bool is_permanent(ErrorKind kind);
@@ -103,8 +103,8 @@ class Exception : public std::exception {
 /// The only function that throws. It throws error.cause() if that is the user's own exception, else Exception(error). Built
 /// with -fno-exceptions, it prints the error and aborts.
 [[noreturn]] void raise(Error error);
-/// If `exception` is the newest exception of a user's type that raise() threw on this thread, returns the error passed to
-/// raise(), whose sentence has more context; else null. The pointer is valid until the next raise() on this thread.
+/// Returns the error that raise() got when it last threw an exception of a user's type on this thread; null unless that was
+/// `exception`. The error's sentence has more context. The pointer is valid until this thread's next raise().
 const Error* raised_as(const std::exception_ptr& exception);
 
 }  // namespace shoal

@@ -37,11 +37,11 @@ std::optional<Error> exhaustion_of_current_exception(std::string_view where) noe
 /// Whether the process could get `bytes` more of memory now. For calls into libraries that crash when they get none.
 bool has_memory_left(size_t bytes) noexcept;
 
-/// While an object of this class lives, an exhaustion that no other code turns into an error ends the process with a
-/// sentence and the error's exit status. Examples: an exception in a destructor or a noexcept function, a stack that cannot
-/// grow, a library that writes through the null pointer it got instead of memory. All other crashes end as they would
-/// without the object. Since it changes handlers of the whole process, only programs make one: shoal::run() and the program
-/// `shoal`. One at a time.
+/// While an object of this class lives, the process ends with an error message and the error's exit status if memory or
+/// threads or descriptors run out where no code can return an error. Examples: an exception in a destructor or a noexcept
+/// function, a stack that cannot grow, a library that writes through the null pointer it got instead of memory. All other
+/// crashes end as they would without the object. Since it changes handlers of the whole process, only programs make one:
+/// shoal::run() and the program `shoal`. One at a time.
 class ExhaustionAsError {
  public:
   ExhaustionAsError();

@@ -17,8 +17,8 @@
 
 namespace shoal {
 
-/// The inner environment does not call your overrides: the times of its log lines, its transports and its timers come from
-/// the inner clocks. The threads are the inner environment's too; environment.h says which call may come from which thread.
+/// The inner environment does not call your overrides: its log lines, transports and timers use its own clocks. Your code
+/// runs on the inner environment's threads; environment.h says which call may come from which thread.
 class ForwardingEnvironment : public Environment {
  public:
   explicit ForwardingEnvironment(std::shared_ptr<Environment> inner) : inner_(std::move(inner)) {}

@@ -3,8 +3,8 @@
 /// A Hidden<T> owns one T. The header of the class that has it as a member need not define T.
 ///
 /// std::unique_ptr does the same, but each of its instantiations costs every program that includes the header several
-/// milliseconds of compile time (docs/decisions/light-headers.md); a Hidden costs next to nothing. If the header leaves T incomplete, the
-/// owner declares its destructor, and its move operations if it has any, in the header and defines them in the source file.
+/// milliseconds of compile time (docs/decisions/light-headers.md); a Hidden costs next to nothing. If T is incomplete in
+/// the header, the owner declares its destructor (and its move operations) there and defines them in the source file.
 #include <utility>
 
 namespace shoal {

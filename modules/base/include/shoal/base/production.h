@@ -29,8 +29,8 @@ struct ProductionOptions {
   /// switches a step. The loop still handles signals and timers between works.
   bool offload_inline = false;
   /// How long the strand polls for work, on a core of its own, before it sleeps. While it polls, posted work starts after
-  /// some hundred nanoseconds instead of some ten thousand, and shm needs no doorbell. 0: it sleeps at once. Default: 20 us
-  /// if this process may use 8 cores or more, else 0, since the threads that compute then need that core.
+  /// some hundred nanoseconds instead of some ten thousand, and a peer over shm need not wake it. 0: it sleeps at once.
+  /// Default: 20 us if this process may use 8 cores or more, else 0, since the threads that compute then need that core.
   std::optional<Duration> spin;
   /// True: SIGINT, SIGTERM and SIGHUP (unless ignored, as by nohup) stop interrupted() of all such environments in the
   /// process. A second signal ends the process at once (status 128 plus its number: 130, 143, 129). Signals within half a
@@ -41,7 +41,7 @@ struct ProductionOptions {
   /// When this stops, interrupted() stops too. For tasks that are threads of one process.
   StopToken stop;
   StopToken stop_also;                  ///< Does the same as `stop`, for a second source of requests.
-  StopToken leave;                      ///< A request for a stop here also stops leaving(), and after it interrupted().
+  StopToken leave;                      ///< When this stops, leaving() stops too, and then interrupted().
   std::shared_ptr<BufferPool> buffers;  ///< Share one among the tasks of a process. Default: a new pool.
   std::optional<ProcessInfo> process;   ///< Default: read_process_info().
 };

@@ -105,7 +105,7 @@ class [[nodiscard]] Result<void> {
   std::optional<Error> error_;
 };
 
-/// Returns the value or raises the error: turns the Results used inside into the exceptions of the public surface.
+/// Returns the value or raises the error. Public functions thus turn Results, which the library uses, into exceptions.
 template <class T>
 T value_or_raise(Result<T> result) {
   if (!result) raise(std::move(result).error());

@@ -4,7 +4,7 @@
 
 namespace shoal {
 
-/// While an object of this class lives, no file or socket that this process opens becomes its standard input, output or error.
+/// While an object of this class lives, no file or socket that is opened becomes the standard input, output or error.
 /// If 0, 1 or 2 is closed, the first object opens a descriptor with this number that can neither be read nor written, so
 /// that reads and writes still fail. Otherwise a lock file, an event file or a connection might get such a number and
 /// receive what the program prints. The last object frees the numbers again. Thread-safe; each production environment has

@@ -113,7 +113,7 @@ class Tensor {
   }
   /// True if this tensor may be written: no other tensor shares its storage.
   bool unique() const {
-    // One dataset stage at a time uses a tensor of strings, so a relaxed count is enough for them.
+    // Only one dataset stage at a time uses a tensor of strings, so for strings use_count(), which is relaxed, suffices.
     return dtype_ == DType::kString ? strings_.use_count() == 1 : buffer_ && buffer_->unique();
   }
 

@@ -31,7 +31,7 @@ using WallTime = std::chrono::time_point<std::chrono::system_clock, Duration>;
 /// instead.
 WallTime read_wall_clock();
 
-/// The moment at which a wait gives up.
+/// The moment at which a wait ends without success, usually with DeadlineExceeded.
 using Deadline = SteadyTime;
 inline constexpr Deadline kNoDeadline = Deadline::max();  ///< For waits inside another wait that has a deadline.
 

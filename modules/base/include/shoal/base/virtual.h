@@ -58,7 +58,7 @@ class VirtualWorld {
   void kill(Environment& task);
   /// Has the effect of a signal that asks the task to end.
   void interrupt(Environment& task);
-  /// Has the effect of a signal that asks the task to give way (Environment::leaving).
+  /// Has the effect of a signal that asks the task to end and be started again later (Environment::leaving).
   void leave(Environment& task);
   /// Stops the task as SIGSTOP would, until thaw(), which acts like SIGCONT. Meanwhile none of its code runs; work that was
   /// due meanwhile runs afterwards.
