@@ -20,7 +20,7 @@ struct Backlog {
   bool open = true;
   bool acceptor_waits = false;
   uint64_t connection_count = 0;  // Counts all connections so far, to number the names of the peers.
-  // The members below never change.
+  // The members below are set once, so they need no lock.
   // Counts the pipes that wait or are accepted.
   std::shared_ptr<std::atomic<int>> slots_taken = std::make_shared<std::atomic<int>>(0);
   LinkOptions options;

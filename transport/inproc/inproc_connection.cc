@@ -83,7 +83,7 @@ class InprocConnection final : public Connection {
     counters.bytes_sent.fetch_add(bytes, std::memory_order_relaxed);
   }
 
-  // Static, with parameters by value: the connection may be destroyed while these wait.
+  // Static, with parameters by value: the connection may be destroyed while these coroutines wait.
   static Task<Result<void>> send_on(std::shared_ptr<Pipe> pipe, int index, Message message, Deadline deadline) {
     const uint64_t bytes = message.body_bytes();
     Side& side = pipe->side(index);

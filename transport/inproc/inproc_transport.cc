@@ -54,7 +54,7 @@ class InprocListener final : public Listener {
   }
 
  private:
-  // Static, with parameters by value: the listener may be destroyed while it waits.
+  // Static, with parameters by value: the listener may be destroyed while this coroutine waits.
   static Task<Result<std::unique_ptr<Connection>>> accept_on(std::shared_ptr<Backlog> backlog, Deadline deadline) {
     const Endpoint here{std::string(kScheme), backlog->address};
     while (true) {

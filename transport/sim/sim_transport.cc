@@ -49,7 +49,7 @@ class SimListener final : public Listener {
   }
 
  private:
-  // Static, with parameters by value: the listener may be destroyed while it waits.
+  // Static, with parameters by value: the listener may be destroyed while this coroutine waits.
   static Task<Result<Link>> accept_on(std::shared_ptr<Home> home, std::shared_ptr<Backlog> backlog, Deadline deadline) {
     while (backlog->open && home->process->alive) {
       if (!backlog->waiting.empty()) {

@@ -122,7 +122,7 @@ class Wire : public std::enable_shared_from_this<Wire> {
 
   /// Takes `message` if few enough bytes are unacknowledged and the connection is open, unless the test's Choice drops it.
   bool send(int index, SteadyTime now, Message& message);
-  /// Returns the next message that has arrived. Nothing if there is none, or if it ended the connection.
+  /// Returns the next message that has arrived. Nothing: there is none, or a lost or invalid one ended the connection.
   std::optional<Message> receive(int index, SteadyTime now);
   void close(int index, SteadyTime now, Error reason);
   /// Closes both ends at once. Messages that have not arrived are lost.

@@ -20,7 +20,7 @@ void AcceptQueue::push(std::unique_ptr<Connection> connection) {
   waits_->wake_first();
 }
 
-// Static, with parameters by value: the listener may be destroyed while it waits.
+// Static, with parameters by value: the listener may be destroyed while this coroutine waits.
 Task<Result<std::unique_ptr<Connection>>> AcceptQueue::accept_on(std::shared_ptr<AcceptQueue> self, Deadline deadline) {
   while (self->open_) {
     if (!self->ready_.empty()) {

@@ -21,7 +21,7 @@ Error current_exception_to_error(std::string_view where) {
   try {
     throw;
   } catch (const Exception& exception) {
-    Error error = exception.error();  // A TypeMismatch lacks the place; other errors name it.
+    Error error = exception.error();  // Of Shoal's errors, only a TypeMismatch does not name the place of the mistake yet.
     if (error.kind() == ErrorKind::kTypeMismatch && where != kOutermost) error = std::move(error).with_context(where);
     return std::move(error).with_cause(cause);
   } catch (const std::exception& exception) {

@@ -15,7 +15,7 @@ void lower(std::optional<T>& limit, T to) {
   limit = limit ? std::min(*limit, to) : to;
 }
 
-// "max" and -1, which mean no limit, do not parse as numbers.
+// A file that says "max" or -1 sets no limit: neither parses as an unsigned number.
 void lower_memory(CgroupLimits& limits, const std::string& file) {
   constexpr uint64_t kNoLimit = uint64_t(1) << 62;  // Version 1 writes "no limit" as a number larger than any memory.
   const auto bytes = numbers_in<uint64_t>(file, 1)[0];

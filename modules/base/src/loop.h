@@ -88,7 +88,7 @@ class Loop {
   SteadyTime turn_began_{};
   std::vector<Timer> timers_;  // In descending order: the earliest is last; of equal times, the one set first is last.
   uint64_t next_timer_ = 1;
-  // Work taken from queue_, run from batch_next_ on. run_until() may leave some work, which the next call runs.
+  // Work taken from queue_; the work before batch_next_ has run. If run_until() returns early, its next call runs the rest.
   std::vector<Item> batch_;
   size_t batch_next_ = 0;
 

@@ -148,7 +148,7 @@ Task<Result<void>> ProductionEnvironment::offload(Work work) {
 }
 
 void ProductionEnvironment::parallel_for(int64_t count, int64_t grain, const ThreadPool::Body& body) {
-  // A call of a UniqueFunction is not const, since its captures may change; here all chunks share them in any case.
+  // The pool takes a body that is not const, since a call may change its captures. All chunks share the captures anyway.
   pool_->parallel_for(count, grain, const_cast<ThreadPool::Body&>(body));
 }
 

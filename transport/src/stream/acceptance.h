@@ -56,7 +56,7 @@ class Acceptance : public Holder, public std::enable_shared_from_this<Acceptance
 /// Starts `acceptance`, and returns the Listener for its task.
 std::unique_ptr<Listener> start_listening(std::shared_ptr<Acceptance> acceptance);
 
-/// The handshake with one peer that has connected, on the side of the listener. Used on the strand. It ends in time,
+/// The handshake with one peer that has connected, on the side of the listener. Used on the strand. A timer ends it,
 /// whatever the peer does. The derived class defines what is read and answered.
 class Handshake : public std::enable_shared_from_this<Handshake> {
  public:

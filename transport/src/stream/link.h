@@ -48,7 +48,7 @@ class Link : public Holder, public std::enable_shared_from_this<Link> {
   };
   Link(std::shared_ptr<Core> core, Peer peer, const LinkOptions& options, std::shared_ptr<void> slot);
 
-  /// Called once. Sends the queued messages, after which the channel reports each new message, and begins to wait for
+  /// Called once. Sends the queued messages (from then on the channel reports each new message), and begins to wait for
   /// input.
   virtual void begin() = 0;
   /// Sends as much of the queue as the medium takes, and in kFlushing the farewell message after it.

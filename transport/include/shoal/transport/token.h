@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The secret that the tasks of one job share. Whoever has it may take part in the job; tcp uses it to encrypt and
-/// authenticate.
+/// The secret that the tasks of one job share. A task that has it may take part in the job; tcp uses it to encrypt
+/// and authenticate.
 #include <array>
 #include <cstddef>
 #include <cstdint>
@@ -43,7 +43,7 @@ class Token {
 
 /// The places where a user may specify the job's token.
 struct TokenSources {
-  std::optional<std::string> file;  ///< A path: --token-file, SHOAL_TOKEN_FILE.
+  std::optional<std::string> file;  ///< The path of a file with the token: --token-file, SHOAL_TOKEN_FILE.
   std::optional<std::string> text;  ///< The token itself: SHOAL_TOKEN.
 };
 /// Finds the token; null if no source is set. Reads a file of this machine, as find_credential() does. InvalidArgument

@@ -73,17 +73,17 @@ class Connection {
   /// Queues and takes `message` if there is credit (room in the send queue). False, with `message` unchanged, if there is
   /// no credit or the connection is closed.
   virtual bool try_send(Message& message) = 0;
-  /// Queues `message` as soon as the send queue has room. DeadlineExceeded; Unavailable, with the reason, once
-  /// the connection is closed.
+  /// Queues `message` as soon as the send queue has room. DeadlineExceeded: there was no room in time. Once the connection
+  /// is closed, returns the reason, as receive() does.
   virtual Task<Result<void>> send(Message message, Deadline deadline) = 0;
-  /// Returns the next message, verified. DeadlineExceeded (the connection stays usable). Once the connection is closed and
-  /// no message is left: the reason that the peer or this side gave (Unavailable, unless close() was given another kind).
-  /// DataLoss or InvalidArgument if the peer sent an invalid message, which closes the connection.
+  /// Returns the next message, verified. DeadlineExceeded: none came in time; the connection stays usable. Once the
+  /// connection is closed and no message is left, returns the reason that the peer or this side gave (Unavailable, unless
+  /// close() got another kind). DataLoss or InvalidArgument: the peer sent an invalid message; this closes the connection.
   virtual Task<Result<Message>> receive(Deadline deadline) = 0;
   /// Sends the queued messages (for at most 1 s), then `reason` to the peer, and ends the connection; all waits return the
-  /// reason. Further calls have no effect. The kind of `reason` is sent too; Cancelled and EndOfInput, which make sense
-  /// here only, become Unavailable. A call on the strand sends at once as many bytes as the medium accepts; the rest is
-  /// sent while the event loop runs, or when the environment ends.
+  /// reason. Further calls have no effect. The kind of `reason` is sent too; Cancelled, DeadlineExceeded and EndOfInput,
+  /// which make sense here only, become Unavailable. A call on the strand sends at once as many bytes as the medium
+  /// accepts; the rest is sent while the event loop runs, or when the environment ends.
   virtual void close(Error reason) = 0;
   virtual void set_receive_limit(uint64_t bytes) = 0;
 };
