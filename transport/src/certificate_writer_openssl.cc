@@ -59,7 +59,7 @@ bool sign_certificate(X509& certificate, X509& issuer, EVP_PKEY& issuer_key, con
   for (const auto& [what, value] : extensions) {
     if (!add_extension(certificate, issuer, what, value)) return false;
   }
-  // Ed25519 keys bring a digest of their own, so OpenSSL takes none for them.
+  // Ed25519 includes a digest, so OpenSSL accepts none for such keys.
   const EVP_MD* const digest =
       EVP_PKEY_is_a(&issuer_key, "EC") || EVP_PKEY_is_a(&issuer_key, "RSA") ? EVP_sha256() : nullptr;
   return X509_sign(&certificate, &issuer_key, digest) > 0;

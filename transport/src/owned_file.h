@@ -16,7 +16,7 @@ struct OwnedFile {
   std::string what;  ///< The kind of file, as error messages name it: "token file".
   size_t bytes_max = 0;
   Others others = Others::kNothing;
-  std::string remedy;  ///< What the user should do beside a chmod, since others may have read the file.
+  std::string remedy;  ///< What the user should do in addition to a chmod, since others may have read the file.
 };
 /// Returns the contents. FailedPrecondition: other users have more access than `others`. NotFound, Unavailable: the file
 /// cannot be read. InvalidArgument: a folder, or too large.

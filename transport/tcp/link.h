@@ -71,7 +71,7 @@ class Link final : public stream::Link {
  private:
   enum class Progress : uint8_t { kDone, kBlocked, kAgain, kFailed };
   /// The most bytes that one turn of the event loop moves for a connection, so that all connections get their turns. One
-  /// call reads at most kCallBytes of a body, since it would otherwise go on for as long as the peer keeps up.
+  /// call reads at most kCallBytes of a body, since a fast peer could otherwise keep the call going.
   static constexpr size_t kTurnBytes = size_t(4) << 20;
   static constexpr size_t kCallBytes = size_t(1) << 20;
 

@@ -321,7 +321,7 @@ TlsFailure Session::reason_of(unsigned long code) const {
     if (other_identity_ || reason == SSL_R_BINDER_DOES_NOT_VERIFY) return TlsFailure::kOtherKey;
     return !named_key_ && reason == SSL_R_NO_SUITABLE_SIGNATURE_ALGORITHM ? TlsFailure::kOtherKind : TlsFailure::kStranger;
   }
-  // A listener without the key sends one of these alerts; which one depends on the reason.
+  // The listener's alert tells this client that the listener has no TLS, or another key.
   switch (reason - SSL_AD_REASON_OFFSET) {
     case SSL_AD_PROTOCOL_VERSION: return TlsFailure::kNoTls;
     case SSL_AD_HANDSHAKE_FAILURE:

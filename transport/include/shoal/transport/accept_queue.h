@@ -19,7 +19,7 @@ class AcceptQueue : public std::enable_shared_from_this<AcceptQueue> {
 
   const Endpoint& endpoint() const { return endpoint_; }
   bool full() const { return *slots_taken_ >= connections_max_; }
-  /// Reserves one of the listener's connections until the last copy of the result is dropped, on any thread. Null if the
+  /// Reserves one of the listener's connections until the last copy of the result is dropped (on any thread). Null if the
   /// limit is reached. May be called on any thread, but never on two at once.
   std::shared_ptr<void> take_slot();
   /// Adds a connection and resumes a coroutine that waits for it, inside of this call. If the listener was closed, closes

@@ -10,7 +10,7 @@
 namespace shoal::transport {
 
 /// The place where the tasks of one process find each other. There is no global one: the code that starts the tasks
-/// makes a hub and gives it to each. Thread-safe. The transports share ownership of it.
+/// makes a hub and gives it to each task. Thread-safe. The transports share ownership of the hub.
 ///
 ///   auto hub = std::make_shared<InprocHub>();
 ///   options.transports["inproc"] = inproc_factory(hub);      // for every task of the cluster of threads

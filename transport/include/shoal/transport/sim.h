@@ -30,7 +30,7 @@ struct SimLink {
 /// Connections fail as they do over tcp. Each side detects a silent peer by heartbeats, which cost nothing here: a side
 /// that receives nothing for three of its peer's intervals (LinkOptions::heartbeat_interval; zero on either side: no
 /// heartbeats) ends the connection with Unavailable, and tells the other side if that can be reached. The silence begins
-/// when the way to this side was interrupted.
+/// when the direction to this side is interrupted.
 ///
 /// VirtualWorld does not know the network. Code that kills, freezes or thaws a task there has to tell the network at the
 /// same moment (process_died() or host_died(), set_frozen()).
@@ -46,7 +46,7 @@ class SimNetwork {
   void set_link_one_way(std::string_view from, std::string_view to, SimLink link);
 
   /// Stops all traffic between the two until heal(). Messages that had not arrived are then sent again, unless their
-  /// connection was given up meanwhile, in which case they never arrive. Attempts to connect wait for heal().
+  /// connection has ended meanwhile: then they never arrive. Attempts to connect wait for heal().
   void cut(std::string_view a, std::string_view b);
   /// Stops the traffic from `from` to `to`. Messages in the other direction arrive, but without acknowledgements, so their
   /// sender goes on until its queue is full and receives nothing.
@@ -63,8 +63,8 @@ class SimNetwork {
   /// Messages that had not arrived are lost.
   void reset(std::string_view a, std::string_view b);
 
-  /// Reports that the present process of `task` was killed while its host's kernel lives. Its peers find their connections
-  /// closed (Unavailable) as soon as the news has reached them, after the messages sent before. Attempts to connect to its
+  /// Reports that the present process of `task` was killed while its host's kernel lives. Its peers receive the
+  /// messages sent before, and then find their connections closed (Unavailable). Attempts to connect to its
   /// addresses are refused until the next process of the task listens there, which it may do at once. Objects of the dead
   /// process that are destroyed later have no effect.
   void process_died(std::string_view task);

@@ -50,14 +50,14 @@ class [[nodiscard]] Error {
   Error with_context(std::string_view context) &&;
   Error with_context(std::string_view context) const&;
 
-  /// The exception from the user's code that caused this error, or null. raise() throws that exception unchanged. If it is
-  /// a shoal::Exception, raise() throws a new one with this error's sentence, which has the context of all layers.
+  /// The exception from the user's code that caused this error, or null. raise() throws it unchanged. Only in the place of
+  /// a plain shoal::Exception, raise() throws a new one with this error's sentence, which has the context of all layers.
   const std::exception_ptr& cause() const { return cause_; }
   Error with_cause(std::exception_ptr cause) &&;
 
   /// The tensor element that this error is about; a null `tensor` means none. `tensor` is the address of the tensor's
-  /// elements, by which the maker of the tensor finds out where its rows came from. Only compare the address: the memory
-  /// may be gone.
+  /// elements: the code that made the tensor recognises the address, and knows from where its rows came. Only compare the
+  /// address: the memory may be gone.
   struct Place {
     const void* tensor = nullptr;
     int64_t element = 0;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The threads that Shoal starts, beside those of the user's program.
+/// What threads that Shoal starts do first, and on which processors they may compute.
 #include <vector>
 
 namespace shoal {

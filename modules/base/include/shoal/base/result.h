@@ -63,8 +63,8 @@ class [[nodiscard]] Result {
 
  private:
   void check() const { SHOAL_CHECK(has_value_); }
-  // take() and destroy() are not inlined: where g++ 12 sees into them, it believes that the absent member may be destroyed,
-  // and warns in the caller's code.
+  // take() and destroy() are not inlined: otherwise g++ 12 believes that the destructor of the member that does not exist
+  // may run, and warns in the caller's code.
 
   /// Constructs the same member (value or error) as `other` has. This object must have none yet.
   [[gnu::noinline]] void take(Result&& other) {
