@@ -82,7 +82,7 @@ std::string isa_name() {
   }
 }
 
-/// Whether the processor has bfloat16 products. Without them oneDNN emulates some, four times slower than float32.
+/// Whether the processor multiplies bfloat16. If not, oneDNN emulates some products, four times slower than float32.
 bool multiplies_bfloat16() {
 #if defined(__x86_64__)
   constexpr unsigned kNeeded = unsigned(dnnl::cpu_isa::avx512_core_bf16);

@@ -144,7 +144,7 @@ std::vector<ProductPart> describe_division(const Context& context, const MatrixP
   return parts;
 }
 
-/// True if a copy of c costs less than this: each core reads all of b, and fetches b again after its next update.
+/// True if copying c costs less than dividing rows, where each core reads all of b, and again after b's next update.
 bool worth_a_copy(const Division& division, const MatrixProduct& product) {
   return division[0].axis == Axis::kColumns && product.b.elements() >= 2 * product.c.elements();
 }

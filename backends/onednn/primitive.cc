@@ -53,7 +53,7 @@ std::vector<Layouts> divided(int threads, const Layouts& whole) {
   const int parts = team_for(threads, int64_t(whole.first.get_size() + whole.second.get_size()));
   if (parts == 1) return {whole};
   for (size_t axis = 0; axis < dims_of(whole.first).size(); ++axis) {
-    for (const int64_t together : {1, 16, 64}) {  // The sizes of oneDNN's blocks.
+    for (const int64_t together : {1, 16, 64}) {  // The sizes of blocks in oneDNN's layouts.
       if (std::vector<Layouts> pieces = parts_of(whole, axis, together, parts); !pieces.empty()) return pieces;
     }
   }
@@ -166,7 +166,7 @@ Result<void> PrimitiveKernel::execute(Step& step, const KernelCall& call) const 
   for (Piece& piece : step.pieces) SHOAL_TRY_VOID(bind(piece, call));
   // The pieces use one stream at the same time. That is safe, since the stream of a processor has no state.
   parallel_pieces(int(step.pieces.size()), [&](int number) {
-    set_openmp_threads(1);  // OpenMP keeps the number for each thread; the program has set it only for its own.
+    set_openmp_threads(1);  // OpenMP keeps one number per thread; the program has set only that of its own thread.
     Piece& piece = step.pieces[size_t(number)];
     piece.status = dnnl_primitive_execute(piece.primitive.get(), context_.stream.get(), int(piece.arguments.size()),
                                           piece.arguments.data());

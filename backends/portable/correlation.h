@@ -24,7 +24,7 @@ struct Axis {
   int64_t target_begin = 0, target_step = 1;
   int64_t tap_begin = 0, tap_step = 1;
 
-  /// The number of image elements from the first that any result uses, element `begin`, to the last, both included.
+  /// The number of image elements between the first (`begin`) and the last that any result uses, both included.
   int64_t seen() const { return (out - 1) * stride + (taps - 1) * dilation + 1; }
   bool reaches_beyond() const { return begin < 0 || begin + seen() > in; }
   /// True if the image elements that one result uses are contiguous.

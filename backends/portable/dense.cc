@@ -76,7 +76,7 @@ std::unique_ptr<Kernel> make_small_batch_dense(const KernelRequest& request, int
                              .bias = biased ? floats(call.inputs[2]) : nullptr,
                              .y = floats(call.outputs[0]),
                              .relu = activate};
-    const int64_t together = out >= int64_t(16) * threads ? 16 : 4;  // Columns of y: a cache line of each row, or a tile.
+    const int64_t together = out >= int64_t(16) * threads ? 16 : 4;  // Columns per chunk: a cache line of a row, or a tile.
     parallel_chunks(threads, out, together, product_bytes(batch, out, in), [&](int, Chunks& chunks) {
       for (int64_t first, last; chunks.next(first, last);) product_code().small_batch_dense(product, first, last);
     });

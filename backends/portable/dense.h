@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The three products of a dense layer y [rows, out] = x [rows, in] w^T: y itself, and the gradients of x and w. The
-/// factors are operands 0 and 1 of a node. Dense layers use these products, and matmul of two matrices does.
+/// factors are operands 0 and 1 of a node. Dense layers use these products, and so does matmul of two matrices.
 #include <cstdint>
 #include <memory>
 
@@ -9,7 +9,7 @@
 
 namespace shoal::backends::portable {
 
-/// x [rows, in], w [out, in], y [rows, out].
+/// The sizes of x [rows, in], w [out, in] and y [rows, out].
 struct DenseSizes {
   int64_t rows, out, in;
 };

@@ -11,7 +11,7 @@ namespace shoal::backends::portable {
 /// With more rows, weights are used often enough for oneDNN's loops and the panels to be faster.
 inline constexpr int64_t kFewRows = 4;
 
-/// Row-major: x [rows, in], w [out, in], y [rows, out], with at most kFewRows rows.
+/// The sizes of row-major x [rows, in], w [out, in] and y [rows, out], with at most kFewRows rows.
 struct FewRows {
   int64_t rows, out, in;
 };

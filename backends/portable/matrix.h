@@ -29,7 +29,7 @@ class MatrixPlan {
     Strided a, b;
     float* c;
     int64_t c_stride;
-    const float* bias = nullptr;  ///< [columns]; null: none.
+    const float* bias = nullptr;  ///< [columns]; null: no bias is added.
     bool relu = false;
   };
   /// `shared` and `own` are memory of the sizes below: the call's scratch memory, or parts of it.

@@ -21,7 +21,7 @@ std::unique_ptr<Kernel> make_batch_norm(const KernelRequest& request) {
     const double rows = double(strips.rows());
     float *variances = floats(call.outputs[2]), *inverses = floats(call.outputs[3]);
     for (int64_t c = 0; c < strips.channels; ++c) {
-      variances[c] = rows == 1 ? float(squares[c]) : float(squares[c] / (rows - 1));  // 0, or NaN, for a single row.
+      variances[c] = rows == 1 ? float(squares[c]) : float(squares[c] / (rows - 1));  // For one row squares[c] is 0 or NaN.
       inverses[c] = inverse_deviation(squares[c] / rows, epsilon);
     }
     const float *scales = floats(call.inputs[1]), *shifts = floats(call.inputs[2]);

@@ -42,7 +42,7 @@ struct PanelProduct {
   bool accumulate = false;  ///< True for c +=, false for c =.
   /// Memory that is needed next, to be prefetched during the product: `depth` rows, ahead_stride apart. For each tile of
   /// rows (eight rows with AVX-512, else six or fewer) and each depth, one cache line is prefetched; if plain_stride is
-  /// set, from the present column on. All of it must be memory of the caller. Null: nothing is prefetched.
+  /// set, from the present column on. The caller must own all of this memory. Null: nothing is prefetched.
   const float* ahead = nullptr;
   int64_t ahead_stride = 0;
 };

@@ -41,7 +41,7 @@ SHOAL_ALWAYS_INLINE void multiply_tile(const PanelTile& tile) {
   constexpr int64_t kVectors = kPanelColumns / kLanes * kPanels;
   constexpr int64_t kColumns = kPanelColumns * kPanels;
   Vector sums[kRows][kVectors];
-  float edge[kRows][kColumns];  // Sums of tiles that are wider than the rest of c.
+  float edge[kRows][kColumns];  // Sums of a tile that is wider than the remaining columns of c.
   const bool whole = tile.columns == kColumns;
   float* c = whole ? tile.c : edge[0];
   const int64_t c_stride = whole ? tile.c_stride : kColumns;

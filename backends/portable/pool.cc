@@ -113,7 +113,7 @@ void max_pool_image(const Pooling& p, const float* image, float* y, uint8_t* ind
   }
 }
 
-/// dx = dy where the maximum was at `position` of its window, else 0. With `accumulate` dx is added to, as windows overlap.
+/// dx = dy where the window's maximum was at `position`, else 0. With `accumulate`, adds to dx, because windows overlap.
 SHOAL_VECTOR_LOOP void max_grad_step(const float* __restrict dy, const uint8_t* __restrict index, int32_t position,
                                      int64_t channels, bool accumulate, float* __restrict dx) {
   if (accumulate) {

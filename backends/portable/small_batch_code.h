@@ -159,7 +159,7 @@ SHOAL_ALWAYS_INLINE void multiply_small(const SmallBatch& product, int64_t first
   }
 }
 
-/// Multiplies rows of 8 to 15 elements, fewer than a sum has lanes elsewhere. A sum has eight lanes here. The elements
+/// Multiplies rows of 8 to 15 elements, fewer than the 16 lanes of other sums. Here a sum has eight lanes. The elements
 /// after the eighth are added to the last lanes.
 void multiply_shallow(const SmallBatch& product, int64_t first, int64_t last) {
   constexpr int64_t kHalf = kStep / 2;

@@ -20,7 +20,7 @@ inline float inverse_deviation(double variance, double epsilon) { return float(1
 /// many rows as make 256 elements or a little more. Its lane l belongs to channel l % channels.
 struct Strips {
   static constexpr int64_t kLanesMin = 256;
-  static constexpr int64_t kBlockElements = 16384;  // 64 KiB. They are read twice, the second time from a cache.
+  static constexpr int64_t kBlockElements = 16384;  // 64 KiB: each block is read twice, the second time from a cache.
 
   int64_t channels, lanes;
   int64_t count;  ///< The number of whole strips.

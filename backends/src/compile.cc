@@ -75,7 +75,7 @@ class Compiler {
     while (node_at(value.node).op && node_at(value.node).op->view) value = node_at(value.node).inputs[0];
     return value;
   }
-  /// The location of a value outside of the arena: a source's, or that of an update written in place; null: in the arena.
+  /// The location of a source or of an update that a kernel writes in place; null for any other value: it is in the arena.
   const Location* outside(FlowValue value) const {
     const auto found = outside_.find(key_of(root(value)));
     return found == outside_.end() ? nullptr : &found->second;
@@ -192,7 +192,7 @@ class Compiler {
         Planned& maker = order_[size_t(step)];
         const auto direct = direct_updates_.find({maker.node, 0});
         const bool is_output = direct != direct_updates_.end() && direct->second == update &&
-                               flow_.updates[update] == FlowValue{maker.node, 0};  // Not a view, which has other rows.
+                               flow_.updates[update] == FlowValue{maker.node, 0};  // Refuses a view: its rows differ.
         if (is_output && last_read < step) maker.update_by_rows = ptrdiff_t(update);
       }
     }

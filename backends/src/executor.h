@@ -29,7 +29,7 @@ struct Step {
   std::vector<MutableTensorView> outputs;
   std::vector<Location> input_locations;
   std::vector<Location> output_locations;
-  std::vector<size_t> first_reads;   ///< Variables that no earlier step reads.
+  std::vector<size_t> first_reads;   ///< Variables that this step is the first to read.
   std::vector<size_t> updates_done;  ///< Updates that are complete after this step, and that no later step reads.
   /// Updates to be applied after this step: they are complete, and their variables are not read any more.
   std::vector<size_t> updates_to_apply;

@@ -26,7 +26,7 @@ void keep_moving_average(Value variable, Value value, double decay);
 void check_input(std::string_view layer, Value x, int rank, std::string_view shape);
 /// Like check_input(), but accepts all ranks from `rank` on.
 void check_rank_min(std::string_view layer, Value x, int rank, std::string_view shape);
-/// The size of an axis, which has to be a number.
+/// Returns the size of an axis; raises InvalidArgument if the size is a symbol.
 int64_t fixed_size(std::string_view layer, Value x, int axis);
 /// Raises InvalidArgument unless value >= 1.
 void check_positive(std::string_view layer, std::string_view option, int64_t value);

@@ -47,7 +47,7 @@ class LogitsHead : public Head {
   virtual Value labels_of(Value labels, Value logits) const = 0;
   /// Computes losses [...] or [..., k].
   virtual Value losses_of(Value labels, Value logits) const = 0;
-  /// Adds to `fact` what the logits mean: the names of classes, a link function. Their number is known already.
+  /// Adds the meaning of the logits to `fact`: names of classes, or a link function. `fact` has their number already.
   virtual void add_meaning(MeaningFact& fact) const = 0;
   /// Factors [...] that multiply the losses, in addition to the example weights; invalid: there are none.
   virtual Value class_weights_of(Value labels) const;

@@ -7,7 +7,7 @@
 
 namespace shoal::nn {
 
-/// For each variable, the nodes that look up its rows if the loss depends on it only through these; else an empty list.
+/// Returns the nodes that look up rows of each variable; none unless the loss depends on it through these alone.
 std::vector<std::vector<NodeId>> lookups_of(Value loss, const std::vector<Value>& variables);
 
 }  // namespace shoal::nn

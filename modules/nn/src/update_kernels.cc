@@ -107,7 +107,7 @@ SHOAL_VECTOR_LOOP int32_t adam(int64_t count, const AdamConstants& constants, co
     v[k] = second;
     const float value = current[k] - c.rate * first / (std::sqrt(second) + c.epsilon);
     next[k] = value;
-    largest = largest_of(largest, second, value);  // If `first` is not finite, `second` or `value` is not either.
+    largest = largest_of(largest, second, value);  // Covers `first`: if it is not finite, `second` or `value` is not.
   }
   return largest;
 }
@@ -124,7 +124,7 @@ SHOAL_VECTOR_LOOP int32_t adamw(int64_t count, const AdamConstants& constants, f
     v[k] = second;
     const float value = keep * current[k] - c.rate * first / (std::sqrt(second) + c.epsilon);
     next[k] = value;
-    largest = largest_of(largest, second, value);  // If `first` is not finite, `second` or `value` is not either.
+    largest = largest_of(largest, second, value);  // Covers `first`: if it is not finite, `second` or `value` is not.
   }
   return largest;
 }

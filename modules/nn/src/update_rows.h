@@ -12,7 +12,7 @@ namespace shoal::nn {
 /// The range of a constant.
 enum class Range : uint8_t { kFraction, kUnit, kNotNegative, kPositive, kFlag };
 
-/// One constant of a rule. Its index in the row is its index in UpdateRule::constants.
+/// One constant of a rule. Its index in RuleRow::constants is also its index in UpdateRule::constants.
 struct ConstantRow {
   std::string_view name;
   Range range = Range::kNotNegative;

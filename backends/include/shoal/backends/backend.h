@@ -96,11 +96,11 @@ class KernelObserver {
 };
 
 struct StepBinding {
-  std::span<const TensorView> inputs;  ///< One for each of ProgramInfo::inputs, with the shapes that were compiled.
-  /// One for each of ProgramInfo::variables. The program copies the pieces of a variable into memory of its own, allocated
+  std::span<const TensorView> inputs;  ///< A tensor for each of ProgramInfo::inputs, with the shape that was compiled.
+  /// The pieces of each of ProgramInfo::variables. The program copies a variable's pieces into its own memory, allocated
   /// by the first run that needs it, unless only look-ups of rows read the variable.
   std::span<const Pieces> variables;
-  /// One for each of CompileOptions::updates: where its value is written. If there are several pieces, the program computes
+  /// For each of CompileOptions::updates, the memory for its value. If there are several pieces, the program computes
   /// the value in its own memory and then copies it to the pieces.
   std::span<const MutablePieces> updates;
   VersionId weights;
@@ -143,7 +143,7 @@ struct ProgramInfo {
   struct KernelInfo {
     std::string node;
     std::string op;
-    std::string implementation;  ///< Names the code that computes it: "reference", "onednn: brg:avx512_core", ...
+    std::string implementation;  ///< Names the code of the kernel: "reference", "onednn: brg:avx512_core", ...
     NodeCost cost;
   };
   std::vector<KernelInfo> kernels;  ///< The kernels in the order of execution.
@@ -189,7 +189,7 @@ struct CompileOptions {
   std::vector<Value> fetches;  ///< Values that are read through fetched() after a run.
   /// Values that a run writes to StepBinding::updates, each with the shape of a variable or a scalar.
   std::vector<Value> updates;
-  /// Full names of the variables that `updates` change, for runs with an applier. Empty: no run will have one.
+  /// Full names of the variables that `updates` change, for runs with an applier. Empty: no run has an applier.
   std::vector<std::string> update_variables;
   /// Full names of variables that run() takes even if no kernel reads them, so that several programs of a graph take the
   /// same variables. NotFound for a name that the graph does not have.
@@ -212,7 +212,7 @@ class Backend {
   /// Whether programs with this compute_dtype can be compiled and are fast on this machine. FailedPrecondition says what is
   /// missing, and what to choose instead. The default implementation accepts only float32.
   virtual Result<void> check_compute_dtype(DType dtype) const;
-  /// The backend's kernels, for other backends to fall back to (CompileOptions::fallback). Null if it lends none. Lives as
+  /// The backend's kernels, for other backends to fall back to (CompileOptions::fallback). Null if it offers none. Lives as
   /// long as the backend.
   virtual KernelSource* kernel_source() { return nullptr; }
 };

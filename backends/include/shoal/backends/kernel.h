@@ -96,7 +96,7 @@ class KernelSource {
 };
 
 /// Compiles each node with the first source that supports it. `sources` ends with the reference, which supports every op of
-/// the catalogue; the sources of CompileOptions::fallback come just before it. The sources have to outlive the call only.
+/// the catalogue; CompileOptions::fallback's sources come just before it. Sources must live until compile_with() returns.
 /// `set_library_threads(count)` sets how many threads a library may use for work that the calling thread gives it, and
 /// returns the former number. It is called with 1 when compilation and run() begin, and with the former number when they
 /// end, because the thread may be the user's and use the same library. Null: there is no such library.

@@ -26,7 +26,7 @@ struct MachineLimits {
   double least_seconds(const NodeCost& cost) const;
 };
 
-/// Measures for about half a second, on `threads` new threads (>= 1), as many as a program computes with.
+/// Measures for about half a second on `threads` new threads (>= 1), usually the number that a program computes with.
 MachineLimits measure_machine_limits(int threads);
 
 }  // namespace shoal::backends

@@ -18,7 +18,7 @@ namespace shoal::convert {
 namespace cpp {
 namespace {
 
-/// Adds an obstacle for each axis of a value whose size varies and is not given.
+/// Adds an obstacle for each symbol in a value's shape that has no size in `sizes`, unless `told` contains the symbol.
 void add_missing_axes(const std::string& name, const DimShape& shape, const SymbolSizes& sizes, std::set<std::string>& told,
                       std::vector<std::string>& obstacles) {
   for (const Dim& dim : shape.dims()) {
@@ -29,7 +29,7 @@ void add_missing_axes(const std::string& name, const DimShape& shape, const Symb
   }
 }
 
-/// Text, and types that Shoal only stores, have no type in C++.
+/// False for text, and for types that Shoal only stores and does not compute with.
 bool has_type_in_cpp(DType dtype) {
   return dtype == DType::kFloat32 || dtype == DType::kInt64 || dtype == DType::kInt32 || dtype == DType::kUInt8 ||
          dtype == DType::kBool;
@@ -80,7 +80,7 @@ void add_obstacles_of_nodes(const Graph& graph, const std::vector<Value>& output
     const OpDef* const op = graph.catalogue().find(node.op);
     if (reason.empty() && !(op && op->view)) {
       const auto writer = op_writer(graph, id, sizes, read, nullptr);
-      if (writer) reason = why_not(node, *writer);  // Without a writer an axis has no size: another obstacle.
+      if (writer) reason = why_not(node, *writer);  // Without a writer an axis has no size: another obstacle says so.
     }
     if (!reason.empty()) obstacles.push_back("node \"" + node.name + "\", op " + node.op + ": " + reason);
   }

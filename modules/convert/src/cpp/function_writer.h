@@ -18,7 +18,7 @@
 
 namespace shoal::convert::cpp {
 
-/// What a function needs to compute in eight bits.
+/// The plan of a function's eight-bit code, and the scales of its values.
 struct Int8Writing {
   Int8Plan plan;
   std::map<Place, Int8Scale> scales;  ///< The scales of all values that the plan keeps in eight bits.

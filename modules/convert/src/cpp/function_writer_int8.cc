@@ -20,7 +20,7 @@ std::string numbers_text(const std::vector<int64_t>& numbers) {
   return joined(texts);
 }
 
-/// The arguments of the part conv_int8 that are numbers: sizes, strides, padding, dilations and the zero point.
+/// The numeric arguments of the generated function conv_int8: sizes, strides, padding, dilations and the zero point.
 std::string conv_text(const OpWriter& w, int32_t zero) {
   const Attributes& attributes = w.attributes();
   const Shape &x = w.input(0).shape, &kernel = w.input(1).shape, &y = w.output().shape;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The writer of each op. A new op needs a row in the ops_*.cc file of its family, and perhaps a part (parts.h).
+/// The writer of each op. A new op needs a row in the ops_*.cc of its family, and perhaps a function in parts/ (parts.h).
 #include <functional>
 #include <map>
 #include <string>

@@ -33,7 +33,7 @@ class FunctionText {
   virtual std::string written(const Value& value) = 0;
   /// Returns the name of memory that only the current node uses.
   virtual std::string scratch(std::string_view type, size_t bytes) = 0;
-  /// Allows output 0 of the node to take over this value's memory: the node reads each element before it writes its place.
+  /// Allows output 0 of the node to take over this value's memory: the node reads each element before overwriting it.
   virtual void may_write_over(const Value& value) = 0;
   /// The elements of a float32 variable or constant.
   virtual std::span<const float> floats(const Value& value) = 0;

@@ -32,7 +32,7 @@ void write_pairs(OpWriter& w, const std::function<std::string(const std::string&
               [&](const std::vector<std::string>& e) { return e[0] + " = " + text(e[1], e[2]); });
 }
 
-/// The names of ops of one operand that have a part (parts.h), and the names of these parts' functions.
+/// Names of ops of one operand, each with the name of the generated function (parts.h) that computes it.
 const std::map<std::string, std::string, std::less<>>& functions() {
   static const auto& table = forever(std::map<std::string, std::string, std::less<>>{{"exp", "exponential"},
                                                                                      {"log", "logarithm"},

@@ -13,7 +13,7 @@
 
 namespace shoal::convert::cpp {
 
-/// "float", "std::int64_t", ...
+/// Returns the C++ type of a dtype: "float", "std::int64_t", ...
 std::string_view type_text(DType dtype);
 /// Returns a literal of exactly this number: "0x1.8p-3f", "INFINITY".
 std::string float_text(float number);

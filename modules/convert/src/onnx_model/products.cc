@@ -55,7 +55,7 @@ Result<void> run_gemm(Call& call) {
   return {};
 }
 
-/// As in numpy.matmul: the result lacks the axis of a one-axis operand (row or column); axes before the last two broadcast.
+/// Shapes as in numpy.matmul: the result lacks the added axis of a one-axis operand; axes before the last two broadcast.
 struct MatrixShapes {
   Shape a, b;          ///< Shapes of at least two axes.
   Shape batch;         ///< The axes before the last two, after broadcasting.

@@ -37,7 +37,7 @@ struct TrainedModel {
 };
 
 /// Returns the nodes from which these values are computed, each before its readers, including nodes of which only the shape
-/// is used. If is_source(node) is true, the node is included, but not the nodes from which only it is computed.
+/// is used. If is_source(node) is true, the node is included, but its inputs only if another node needs them.
 std::vector<NodeId> needed_nodes(const Graph& graph, const std::vector<Value>& values,
                                  const std::function<bool(const Node& node)>& is_source = {});
 

@@ -24,7 +24,7 @@ struct MultiHeadAttentionOptions {
   InitializerSpec bias_initializer = zeros();
   Regularizer kernel_regularizer = {};
   bool trainable = true;
-  /// The scope of the variables; a second one becomes "attention_1".
+  /// The scope of the variables; a second layer gets "attention_1".
   std::string name = "attention";
 };
 

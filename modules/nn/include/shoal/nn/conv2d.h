@@ -27,7 +27,7 @@ struct Conv2dOptions {
   Regularizer kernel_regularizer = {};
   Regularizer bias_regularizer = {};
   bool trainable = true;
-  std::string name = "conv2d";  ///< The scope of the variables; a second one becomes "conv2d_1".
+  std::string name = "conv2d";  ///< The scope of the variables; a second layer gets "conv2d_1".
 };
 
 /// activation(convolution of x with the kernel, + bias).

@@ -20,7 +20,7 @@ struct DenseOptions {
   Regularizer kernel_regularizer = {};
   Regularizer bias_regularizer = {};
   bool trainable = true;
-  std::string name = "dense";  ///< The scope of the variables; a second one becomes "dense_1".
+  std::string name = "dense";  ///< The scope of the variables; a second layer gets "dense_1".
 };
 
 /// activation(x * kernel^T + bias) along the last axis: each position of a sequence [batch, time, inputs] separately.

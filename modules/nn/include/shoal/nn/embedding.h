@@ -16,7 +16,7 @@ struct EmbeddingOptions {
   /// Nothing: a truncated normal with standard deviation 1 / sqrt(dimension).
   std::optional<InitializerSpec> initializer = std::nullopt;
   bool trainable = true;
-  std::string name = "embedding";  ///< The scope of the variable; a second one becomes "embedding_1".
+  std::string name = "embedding";  ///< The scope of the variable; a second layer gets "embedding_1".
 };
 
 /// Looks up the vectors of these ids.

@@ -11,7 +11,7 @@ namespace shoal::nn {
 /// The name of the signature for calls that do not name one (the same as in TensorFlow Serving).
 inline constexpr std::string_view kDefaultSignature = "serving_default";
 
-/// The result of one kind of call: outputs by name, each the prediction (or the text prediction) with a given key.
+/// The result of one kind of call: each output has a name and is the prediction (or text prediction) with a given key.
 struct ExportSignature {
   std::string name;
   std::vector<std::pair<std::string, std::string>> outputs;  ///< Pairs of an output's name and a prediction's key.

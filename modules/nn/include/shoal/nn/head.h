@@ -31,7 +31,7 @@ struct HeadInput {
   std::function<TrainOp(Value loss)> train_op = {};
 };
 
-/// The parts of an EstimatorSpec.
+/// The parts of an EstimatorSpec (the description of a model in one mode) that a head makes.
 struct HeadOutput {
   Mode mode = Mode::kTrain;  ///< Set by build().
   Value loss = {};           ///< A scalar. Invalid in kPredict.

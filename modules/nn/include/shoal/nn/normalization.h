@@ -24,7 +24,7 @@ struct BatchNormOptions {
   /// False: the layer is frozen. Scale, shift and moving averages do not change, and training also normalizes with the
   /// moving averages.
   bool trainable = true;
-  std::string name = "batch_norm";  ///< The scope of the variables; a second one becomes "batch_norm_1".
+  std::string name = "batch_norm";  ///< The scope of the variables; a second layer gets "batch_norm_1".
 };
 
 /// activation((x - mean) / sqrt(variance + epsilon) * scale + shift) for each channel. Training uses mean and variance of

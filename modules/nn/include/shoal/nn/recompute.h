@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Saves memory for activations at the cost of time.
+/// recompute() saves memory for activations by computing them a second time.
 #include "shoal/base/std_function.h"
 #include "shoal/graph/graph.h"
 

@@ -26,7 +26,7 @@ struct LstmOptions {
   Regularizer kernel_regularizer = {};
   Regularizer recurrent_regularizer = {};
   bool trainable = true;
-  std::string name = "lstm";  ///< The scope of the variables; a second one becomes "lstm_1".
+  std::string name = "lstm";  ///< The scope of the variables; a second layer gets "lstm_1".
 };
 
 /// A layer of long short-term memory.
@@ -49,7 +49,7 @@ struct GruOptions {
   Regularizer kernel_regularizer = {};
   Regularizer recurrent_regularizer = {};
   bool trainable = true;
-  std::string name = "gru";  ///< The scope of the variables; a second one becomes "gru_1".
+  std::string name = "gru";  ///< The scope of the variables; a second layer gets "gru_1".
 };
 
 /// A layer of gated recurrent units, with the reset gate applied after the product.

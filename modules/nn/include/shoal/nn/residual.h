@@ -21,7 +21,7 @@ struct ResidualBlockOptions {
   Regularizer kernel_regularizer = {};
   double decay = 0.99;  ///< The decay and, below, the epsilon of the batch normalizations.
   double epsilon = 1e-3;
-  std::string name = "residual";  ///< The scope of the variables; a second one becomes "residual_1".
+  std::string name = "residual";  ///< The scope of the variables; a second layer gets "residual_1".
 };
 
 /// The basic block: relu(shortcut(x) + norm(convolution(relu(norm(convolution(x)))))). Both convolutions are 3x3, with same

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Learning rates that depend on the global step. All are pure functions of it, so a restart continues where the run was.
+/// Learning rates that depend on the global step. All are pure functions of it, so a restarted run gets the same rates.
 /// In the formulas t is the global step before the update, from 0. All raise InvalidArgument for numbers out of range.
 #include <cstdint>
 #include <vector>

@@ -37,7 +37,7 @@ struct VariableUpdate {
 struct StepScalar {
   std::string name;  ///< The name in logs and summaries: "learning_rate".
   std::function<double(uint64_t global_step)> at;
-  /// One float32 number of the graph. If it is set, `at` is empty, and the scalar is of_value(its result), always finite.
+  /// One float32 number of the graph. If set, `at` is empty, and the scalar is of_value(number), which is always finite.
   Value value = {};
   std::function<double(float value)> of_value = {};
   /// If `value` is a norm of gradients, the name of these gradients in errors ("all gradients"): a training loop makes

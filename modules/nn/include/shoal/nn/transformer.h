@@ -16,7 +16,7 @@ struct PositionEmbeddingOptions {
   int64_t positions_max = 0;  ///< The longest sequence that the model accepts. 0: the length of x.
   InitializerSpec initializer = normal(0, 0.02);
   bool trainable = true;
-  /// The scope of the variable; a second one becomes "position_embedding_1".
+  /// The scope of the variable; a second layer gets "position_embedding_1".
   std::string name = "position_embedding";
 };
 
@@ -43,7 +43,7 @@ struct TransformerBlockOptions {
   InitializerSpec kernel_initializer = glorot_uniform();
   Regularizer kernel_regularizer = {};
   bool trainable = true;
-  std::string name = "block";  ///< The scope of the variables; a second one becomes "block_1".
+  std::string name = "block";  ///< The scope of the variables; a second layer gets "block_1".
 };
 
 /// Two branches, each added to its own input:
