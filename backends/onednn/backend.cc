@@ -88,7 +88,7 @@ bool multiplies_bfloat16() {
   constexpr unsigned kNeeded = unsigned(dnnl::cpu_isa::avx512_core_bf16);
   return (unsigned(dnnl::get_effective_cpu_isa()) & kNeeded) == kNeeded;
 #else
-  return false;  // Not tried yet on other kinds of processors.
+  return false;  // bfloat16 has not been tried yet on other kinds of processors.
 #endif
 }
 

@@ -13,7 +13,7 @@ namespace {
 using dnnl::memory;
 using Gradient = dnnl::convolution_backward_weights;
 
-/// Makes a kernel in which each part sums over some images, in the first part's filter layout. These sums are added up.
+/// Makes a kernel of parts, each of which sums over some images in the first part's filter layout, and adds the sums up.
 std::unique_ptr<Kernel> of_images(const Context& context, const Convolution& whole) {
   const auto [parts, descriptions, layout] = describe_parts(
       context.threads, whole, Rows::kOfResult, whole.kernel_any(kFloat),

@@ -17,7 +17,7 @@ typename Primitive::primitive_desc describe_preferring(std::string_view preferre
 #if DNNL_VERSION_MAJOR >= 3
   const Description first(engine, std::forward<Args>(args)..., attributes, true);
 #else
-  const typename Primitive::desc desc(std::forward<Args>(args)...);  // Kept for next_impl() below, which uses it again.
+  const typename Primitive::desc desc(std::forward<Args>(args)...);  // A variable, since next_impl() below uses desc again.
   const Description first(desc, attributes, engine, true);
 #endif
   if (!first) return first;

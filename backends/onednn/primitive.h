@@ -44,7 +44,7 @@ dnnl::memory::desc grouped_kernels_any(int64_t groups, const Shape& shape, dnnl:
 struct Operand {
   enum class Kind : uint8_t { kInput, kOutput, kScratch, kKept };
   Kind kind;
-  size_t index;  ///< Index of the input or output, or byte offset into scratch or kept memory.
+  size_t index;  ///< Index of the input or output, or byte offset in scratch memory or memory kept between runs.
 };
 inline Operand input(size_t index) { return {Operand::Kind::kInput, index}; }
 inline Operand output(size_t index) { return {Operand::Kind::kOutput, index}; }
@@ -69,7 +69,7 @@ class PrimitiveKernel final : public Kernel {
   /// Adds bias[c], from input `input_index`, to each element of channel c of output 0, before a relu.
   void bias_after(size_t input_index, int64_t channels, int64_t elements) { bias_ = {input_index, channels, elements}; }
 
-  /// Reserves memory for a value that primitives of the kernel pass on: scratch memory, or memory kept between runs.
+  /// Reserves memory for a value that one primitive writes and another reads: scratch memory, or memory kept between runs.
   Operand reserve_scratch(const dnnl::memory::desc& type, int64_t count = 1);
   Operand reserve_kept(const dnnl::memory::desc& type);  // Call it at most once.
 
@@ -90,7 +90,7 @@ class PrimitiveKernel final : public Kernel {
   /// A copy of rows that are contiguous in `from` to places in output 0 that are further apart.
   struct RowCopy {
     Operand from;
-    int64_t offset_bytes;  ///< The place of the first row in output 0.
+    int64_t offset_bytes;  ///< Where the first row begins in output 0.
     int64_t rows, row_bytes, stride_bytes;
   };
   /// Appends `copy` to the last piece of the last step: the thread that computes the piece then copies the rows.

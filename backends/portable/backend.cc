@@ -154,7 +154,7 @@ class PortableBackend final : public Backend {
     return compile_with(graph, std::move(options), executor);
   }
 
-  /// Bits follow docs/arithmetic.md (its version is given here) on every instruction set and with any number of threads.
+  /// The rules of docs/arithmetic.md (`version` is theirs) fix all bits, for any instruction set and number of threads.
   Numerics numerics(int threads) const override {
     return {.backend = "portable", .version = "2", .isa = "", .threads = threads, .denormals = Denormals::kKept};
   }

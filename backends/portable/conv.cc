@@ -10,9 +10,9 @@
 namespace shoal::backends::portable {
 namespace {
 
-/// Returns the axis of a correlation that computes the image's gradient at every stride-th element, those of phase `phase`.
-/// The roles of image and result are exchanged: for an image of `in` and a result of `out` elements, each image element h
-/// with (h + before) % stride == phase is a sum over some taps of the result.
+/// Returns the axis of the correlation that computes one phase of the image's gradient: its elements h with
+/// (h + before) % stride == phase. Each of these is a sum over some taps of the result's gradient, so the correlation
+/// reads `forward.out` elements and writes some of the `forward.in` elements of the image's gradient.
 Axis phase_of(const Axis& forward, int64_t phase) {
   const int64_t stride = forward.stride, dilation = forward.dilation, before = -forward.begin;
   const int64_t together = std::gcd(stride, dilation), tap_step = stride / together;

@@ -11,8 +11,8 @@
 namespace shoal::backends::portable {
 namespace {
 
-/// A window whose rows have fewer elements is copied into one row first. Otherwise a product would have too few elements
-/// to be worth reading and writing its sums.
+/// If rows of a window have fewer elements than this, they are joined to one row first. Products of short rows have too few
+/// elements to be worth reading and writing the sums.
 constexpr int64_t kShortRow = 32;
 
 /// True if a row of a window is contiguous in memory.

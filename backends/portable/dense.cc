@@ -216,7 +216,7 @@ std::unique_ptr<Kernel> make_dense_grad_input(const KernelRequest& request) {
 
 namespace {
 
-/// Computes dW = dy^T x for few rows. Without a sink, rows of dW are computed in place. With a sink, a few rows at a time
+/// Computes dW = dy^T x for few rows. Without a RowSink, rows of dW are computed in place. With one, a few rows at a time
 /// are computed in the same memory (the first rows of dW), and passed to the sink while they are in the first-level cache.
 class FewRowsGradKernel final : public Kernel {
  public:
@@ -254,7 +254,7 @@ constexpr int64_t kOwnCacheBytes = 512 << 10;
 /// update while they are in the cache.
 bool update_counts(int64_t batch) { return batch <= 64; }
 
-/// dW = dy^T x by panels. With a sink, rows are passed on as soon as some are computed, from memory that stays in the
+/// dW = dy^T x by panels. With a RowSink, rows are passed on as soon as some are computed, from memory that stays in the
 /// cache. Bits depend neither on the sink nor on the number of threads.
 class PanelGradKernel final : public Kernel {
  public:

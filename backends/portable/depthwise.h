@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Kernels for convolutions with one filter for each channel (Convolution::is_depthwise()). They have the ops' inputs and
-/// outputs.
+/// Kernels for convolutions with one filter for each channel (Convolution::is_depthwise()). Each kernel has the
+/// inputs and outputs of its op.
 #include <memory>
 
 #include "convolution.h"

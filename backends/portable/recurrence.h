@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The common part of recurrent layers: every step multiplies the state by the same weights, and computes something for
-/// each row.
+/// The common part of recurrent layers: every step multiplies the state by the same weights, and then computes
+/// the gates of each row.
 #include <algorithm>
 #include <initializer_list>
 

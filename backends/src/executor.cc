@@ -209,7 +209,7 @@ void ExecutorProgram::bind(const StepBinding& binding) {
 }
 
 void ExecutorProgram::scatter_update(size_t index, MutablePieces pieces) const {
-  if (pieces.size() == 1) return;  // A single piece was written in place.
+  if (pieces.size() == 1) return;  // The kernel has written a single piece in place.
   const size_t bytes_per_row = row_bytes(updates_[index]);
   for (const MutablePiece& piece : pieces) {
     const auto bytes = size_t(piece.row_end - piece.row_begin) * bytes_per_row;

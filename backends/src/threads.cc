@@ -14,7 +14,7 @@ namespace shoal::backends {
 /// end down.
 class ChunkedLoop {
  public:
-  static constexpr int kThreadsMax = 64;  // Threads beyond these have no share, and take chunks of other shares.
+  static constexpr int kThreadsMax = 64;  // Threads beyond these begin with another thread's share.
 
   ChunkedLoop(int threads, int64_t count, int64_t chunk, detail::ChunkFunction body, void* context)
       : count_(count), chunk_(chunk), body_(body), context_(context), shares_(std::clamp(threads, 1, kThreadsMax)) {

@@ -42,7 +42,7 @@ void add_square(double label, double prediction, double weight, std::span<double
 // the mean.
 enum Moment : size_t { kWeights, kMean, kSquares, kErrors, kMoments };
 
-/// Merges labels with sum of weights `weight`, and with this mean and sum of squares, into `totals`.
+/// Merges some labels into `totals`: `weight` is the sum of their weights; `mean` and `squares` are as in Moment.
 void join(std::span<double> totals, double weight, double mean, double squares) {
   const double sum = totals[kWeights] + weight;
   if (sum == 0) return;

@@ -20,7 +20,7 @@ Result<void> check_adagrad(const UpdateRule& rule) {
   return out_of_range(rule, "epsilon", rule.constants[1], "more than 0 where the initial accumulator is 0");
 }
 
-/// Ensures the same as check_adagrad().
+/// Ensures, as check_adagrad() does, that no element becomes 0 / 0.
 Result<void> check_ftrl(const UpdateRule& rule) {
   const auto& c = rule.constants;
   if (float(c[0]) != 0 || float(c[2]) != 0 || float(c[4]) != 0) return {};

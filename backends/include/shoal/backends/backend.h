@@ -31,7 +31,7 @@ struct VersionId {
 /// Identifies the batch for which random ops draw numbers: dropout masks are equal on every backend and after a restart.
 struct StepKey {
   uint64_t trainer = 0;
-  uint64_t ordinal = 0;  ///< The number of the batch on this trainer.
+  uint64_t ordinal = 0;  ///< The running number of the batch among those of this trainer.
 };
 
 /// A contiguous range of rows (first dimension) of a variable or of an update to it. One piece covers all rows unless
@@ -206,7 +206,7 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string_view name() const = 0;
-  /// Compiles what fetches and updates need. The graph may be destroyed afterwards.
+  /// Compiles the nodes that fetches and updates depend on. The graph may be destroyed afterwards.
   virtual Result<std::unique_ptr<Program>> compile(const Graph& graph, CompileOptions options) = 0;
   virtual Numerics numerics(int threads) const = 0;
   /// Whether programs with this compute_dtype can be compiled and are fast on this machine. FailedPrecondition says what is
@@ -217,7 +217,7 @@ class Backend {
   virtual KernelSource* kernel_source() { return nullptr; }
 };
 
-/// The backends of this build, best first. Generated from the folders of backends/ and of SHOAL_PLUGIN_DIRS.
+/// Makes a backend. built_in_backends() lists those of this build, from backends/ and SHOAL_PLUGIN_DIRS, best first.
 using BackendFactory = std::unique_ptr<Backend> (*)();
 struct BackendEntry {
   std::string name;

@@ -34,7 +34,7 @@ struct Profile {
   MachineLimits limits;
 };
 
-/// A table for people: a line about the run, then a line for each kernel, at most `rows_max`; the others are summed up.
+/// A table for people: a line about the run, then a line for each kernel, at most `rows_max`; one line sums up all others.
 std::string to_table(const Profile& profile, size_t rows_max = 40);
 /// One object: runs, run_seconds, kernel_seconds, arena_bytes, lower_bound_bytes, backend, threads, peak_flops_per_second,
 /// copy_bytes_per_second (of the largest copy) and kernels, a list of objects with the fields of Row (flops and bytes for

@@ -97,7 +97,7 @@ Result<int64_t> transposed_size(const WindowAxis& axis, int64_t beyond) {
                           " elements along an axis");
 }
 
-/// Each element of an input channel, times the kernel, is added to one window of an output channel, in `sums`.
+/// Adds the kernel, times each element of an input channel, to one window of an output channel in `sums`.
 void add_windows(const WindowAxes& axes, const float* picture, const float* kernel, int64_t height, int64_t width,
                  std::vector<double>& sums) {
   const auto& [y, x] = axes;
