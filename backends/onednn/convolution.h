@@ -53,7 +53,7 @@ struct Convolution {
 /// Returns how many threads should compute `whole`.
 int convolution_threads(int threads, const Convolution& whole);
 
-/// Divides one image among threads by rows of the tensor that is written: the result, or the image when its gradient is.
+/// Threads divide one image by rows of the tensor that they write: the result, or the gradient of the image.
 enum class Rows { kOfResult, kOfImage };
 
 /// Divides a convolution into parts that are computed at the same time: some images each or, for one image, some rows.

@@ -101,8 +101,8 @@ class PrimitiveKernel final : public Kernel {
   void add_reorder_piece(Argument from, Argument to);
   /// Appends a change of layout as a step.
   void add_reorder(const dnnl::memory::desc& from, Operand source, const dnnl::memory::desc& to, Operand target);
-  /// Returns input `input_index`, which has type and layout `from`, with type and layout `to`: the input itself if both are
-  /// equal, else a copy that each run makes.
+  /// Returns input `input_index`, converted from type and layout `from` to type and layout `to`: the input itself if these
+  /// are equal, else a copy that each run makes.
   Operand input_as(size_t input_index, const dnnl::memory::desc& from, const dnnl::memory::desc& to);
   /// As input_as(), but the copy of a variable is kept until the variable's version changes. Call it for one input at most.
   Operand variable_as(size_t input_index, bool is_variable, const dnnl::memory::desc& from, const dnnl::memory::desc& to);

@@ -18,7 +18,7 @@ Strides broadcast_strides(const Shape& full, const Shape& part);
 /// The strides of an operand that has all axes of `full` except `axes` (or has these with size 1).
 Strides strides_without(const Shape& full, std::span<const int64_t> axes);
 
-/// A part of a result, `rows` contiguous rows of `columns` elements, and the places of the operands' elements for it.
+/// A part of a result, `rows` contiguous rows of `columns` elements, and the positions of the operands' elements for them.
 struct Tile {
   struct Operand {
     int64_t first;       ///< Offset of the first element.

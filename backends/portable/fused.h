@@ -22,8 +22,8 @@ constexpr int64_t kLanes = 8;
 #else
 constexpr int64_t kLanes = 4;
 #endif
-/// True if one instruction computes a fused product and sum of a register. Without it, large tiles only make the code
-/// large.
+/// True if one instruction computes a fused product and sum of a register. Without such an instruction, large tiles
+/// only make the code large.
 #if defined(__FMA__) || defined(__aarch64__)
 constexpr bool kFusedInOne = true;
 #else

@@ -132,7 +132,7 @@ void pack_left(const float* a, int64_t stride, int64_t depth, int64_t rows, floa
   while (rows > 0) {
     const int64_t count = tile_rows(rows);
     int64_t k = 0;
-    // Each depth is copied in whole vectors. The next depth overwrites the surplus, and all accesses stay inside of the
+    // Copies the elements of each depth in whole vectors. The next depth overwrites the surplus; no access is beyond the
     // arrays.
     constexpr int64_t kWhole = (kTileRowsMax + kLanes - 1) / kLanes * kLanes;
     if (stride >= kWhole) {

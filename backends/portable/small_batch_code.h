@@ -120,7 +120,7 @@ SHOAL_ALWAYS_INLINE void multiply_small_rows(const SmallBatchTile& tile, int64_t
 SHOAL_ALWAYS_INLINE void multiply_small_block(const SmallBatch& product, int64_t k, int64_t depth, int64_t first,
                                               int64_t last) {
   const bool begins = k == 0, ends = k + depth == product.in;
-  // Prefetches rows of w behind row `last`, which are needed next: tile r of the rows of x begins with row last + r.
+  // Prefetches the rows of w from `last` on, which are needed next: tile number r of the rows of x starts at last + r.
   int64_t next = last;
   for (int64_t row = 0, rows = 0; row < product.rows; row += rows, ++next) {
     const int64_t tiles = (product.rows - row + kSmallRowsMax - 1) / kSmallRowsMax;

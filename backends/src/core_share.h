@@ -28,7 +28,7 @@ class CoreShare {
   Duration look(Duration wanted, const CoreUse& now, int threads) {
     const Duration computed = now.computing - before_.computing;
     // Measured: in a team of two, a helper that gets four fifths of its core is worth as much as none. In a larger team the
-    // thread that takes over its piece has two pieces, so a helper is worth keeping until it is worse than half as fast.
+    // thread that takes over its piece has two pieces, so a helper is worth keeping if it is at least half as fast.
     const Duration enough = threads > 2 ? wanted / 2 : wanted * 4 / 5;
     // Both signs are required, context switches and a lack of computing time: the system itself takes a core for moments,
     // and a virtual machine may lack time on all cores.

@@ -154,7 +154,7 @@ void Team::take_pieces(int rank, uint64_t job) {
   for (int i = 0; i < pieces; ++i) {
     const int number = (rank + i) % pieces;
     std::atomic<uint64_t>& claim = claims_[size_t(number)].number;
-    uint64_t free = 2 * job;  // A helper that comes late, after its job, finds another number.
+    uint64_t free = 2 * job;  // A helper that is too late for its job finds a later job's number.
     if (claim.load(std::memory_order_relaxed) != free) continue;
     if (!claim.compare_exchange_strong(free, free + 1, std::memory_order_acquire, std::memory_order_relaxed)) continue;
     computes_a_piece = true;

@@ -7,7 +7,7 @@
 
 namespace shoal::nn {
 
-/// Returns the nodes that look up rows of each variable; none unless the loss depends on it through these alone.
+/// For each variable on which the loss depends only through look-ups of rows, the nodes of these look-ups; else none.
 std::vector<std::vector<NodeId>> lookups_of(Value loss, const std::vector<Value>& variables);
 
 }  // namespace shoal::nn

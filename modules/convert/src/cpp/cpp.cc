@@ -80,7 +80,7 @@ void add_obstacles_of_nodes(const Graph& graph, const std::vector<Value>& output
     const OpDef* const op = graph.catalogue().find(node.op);
     if (reason.empty() && !(op && op->view)) {
       const auto writer = op_writer(graph, id, sizes, read, nullptr);
-      if (writer) reason = why_not(node, *writer);  // Without a writer an axis has no size: another obstacle says so.
+      if (writer) reason = why_not(node, *writer);  // No writer: an axis lacks a size (see add_missing_axes).
     }
     if (!reason.empty()) obstacles.push_back("node \"" + node.name + "\", op " + node.op + ": " + reason);
   }

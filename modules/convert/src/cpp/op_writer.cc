@@ -81,7 +81,7 @@ struct LoopLevel {
   std::vector<int64_t> strides;  // The stride of each operand.
 };
 
-/// Drops axes of size 1, and merges neighbouring axes where one stride walks through both in every operand.
+/// Drops axes of size 1, and merges neighbouring axes if a single stride steps through both in every operand.
 std::vector<LoopLevel> levels_of(const Shape& shape, const std::vector<LoopOperand>& operands) {
   std::vector<LoopLevel> levels;
   for (int axis = 0; axis < shape.rank(); ++axis) {

@@ -136,7 +136,7 @@ class ProgramText {
   }
 
   std::string id_function(const Parameter& input) const { return id_functions_.at(input.value.node()); }
-  /// The text inputs of `function` that no function before it in functions_ has.
+  /// The text inputs of `function` that no earlier function in functions_ has.
   std::vector<const Parameter*> encoded_first_in(const SignatureFunction& function) const {
     std::set<NodeId> before;
     for (const SignatureFunction& other : functions_) {

@@ -16,7 +16,7 @@ std::optional<TextEncoding> encoding_of(const Node& node) {
   return encoded && *encoded ? std::optional((*encoded)->encoding) : std::nullopt;
 }
 
-/// The inputs of a function, in the order of the model: those from which its outputs are computed, a text input as ids.
+/// Returns the inputs from which `outputs` are computed, in the order of the model. A text input is passed as ids.
 std::vector<Parameter> inputs_of(const TrainedModel& model, const std::vector<Value>& outputs, Names& names) {
   const Graph& graph = *model.graph;
   std::vector<NodeId> needed;

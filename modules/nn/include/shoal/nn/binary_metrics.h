@@ -7,7 +7,7 @@
 namespace shoal::nn {
 
 struct BinaryMetricOptions {
-  Value weights = {};      ///< As in MetricOptions, per label.
+  Value weights = {};      ///< One weight per label, as in MetricOptions.
   double threshold = 0.5;  ///< Predictions above the threshold count as class 1, all others as class 0.
 };
 

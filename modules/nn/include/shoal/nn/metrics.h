@@ -18,7 +18,7 @@
 
 namespace shoal::nn {
 
-/// A curve or a matrix, computed from a metric's totals, that event files contain beside the metric's value.
+/// A curve or a matrix, computed from a metric's totals. Event files show it together with the metric's value.
 struct MetricFigure {
   enum class Kind : uint8_t {
     /// [6, thresholds], for thresholds that divide [0, 1] evenly. Rows: true positives, false positives, true negatives, false
@@ -99,7 +99,7 @@ Metric accuracy(const LabelsAndPredictions& of, const MetricOptions& options = {
 
 struct TopKOptions {
   int64_t k = 0;       ///< At least 1. There is no default.
-  Value weights = {};  ///< As in MetricOptions, per label.
+  Value weights = {};  ///< One weight per label, as in MetricOptions.
 };
 
 /// The weighted fraction of the examples whose label is among the k classes with the highest logits; a class with the same
