@@ -89,8 +89,8 @@ std::optional<EarlierSave::Found> EarlierSave::find(const Segment& segment) {
   };
   const auto piece = std::ranges::find_if(tensor->pieces, is_it);
   if (piece == tensor->pieces.end()) return std::nullopt;
-  // A file that is mostly unused, or long patches, would take ever more disk space, and more time when the table is
-  // restored.
+  // Does not share a file that is mostly unused, or a piece with long patches: shared again and again, they would take ever
+  // more disk space, and more time when the table is restored.
   const DataFile& file = reader_->manifest().files[piece->file];
   uint64_t patched = 0;
   for (const Patch& patch : piece->patches) patched += patch.bytes_in_file();

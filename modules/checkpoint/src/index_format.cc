@@ -192,7 +192,7 @@ Result<TensorEntry> decode_tensor(const Json& object) {
   return tensor;
 }
 
-/// Checkpoints of versions before 2026-11-27 do not have this list.
+/// Reads the list "ended", which checkpoints of versions before 2026-11-27 do not have.
 Result<std::set<std::string>> decode_ended(const Json& object) {
   std::set<std::string> ended;
   if (!object.contains("ended")) return ended;

@@ -25,7 +25,7 @@ struct ChangedUnits {
 
 class PatchFile {
  public:
-  /// `bytes_max` limits all changes together, including those that only reserve() was called for.
+  /// `bytes_max` limits the size of all changes together, including bytes that are reserved but not added yet.
   PatchFile(int64_t global_step, uint64_t bytes_max) : global_step_(global_step), bytes_left_(bytes_max) {}
 
   /// Takes `bytes` from the limit. Returns false if fewer are left.

@@ -19,7 +19,7 @@ struct PendingFile {
   uint64_t bytes = 0;  ///< Size and checksum are valid if is_named.
   uint64_t checksum = 0;
 
-  /// Includes this file, which `file` has written, in the new checkpoint, with its size and checksum.
+  /// Marks this file as part of the new checkpoint, with the size and checksum that its writer `file` has computed.
   void set(const DataFileWriter& file);
 };
 

@@ -100,7 +100,7 @@ Result<void> PieceStream::advance(Cursor& cursor) const {
   return done;
 }
 
-/// Copies the units of a patch that overlap `out`, which has the piece's bytes from at_ on, to their places.
+/// Copies those bytes of a patch's units that belong into `out`, which has the piece's bytes from at_ on.
 Result<void> PieceStream::apply(Cursor& cursor, std::span<std::byte> out) const {
   if (at_ == 0) SHOAL_TRY_VOID(advance(cursor));
   const uint64_t out_end = at_ + out.size();

@@ -78,7 +78,7 @@ bool TableWriter::collect_changes() {
   if (changed_bytes_ > segment_.bytes() / kChangedPartMax || patch_bytes_ > segment_.bytes() / kPatchPartMax) return false;
   if (!save_.patches.reserve(bytes_in_file)) return false;
   ChangedUnits::Block& kept = changes_.blocks.emplace_back();
-  kept.numbers.reserve(changed.size());  // So memory stays exactly within what patches.reserve() allowed.
+  kept.numbers.reserve(changed.size());  // Allocates exactly the memory that patches.reserve() allowed.
   kept.units.reserve(bytes);
   for (const size_t at : changed) {
     const size_t count = std::min(size_t(unit_bytes_), block_.size() - at);
@@ -144,7 +144,7 @@ Result<void> TableWriter::write_whole() {
   return {};
 }
 
-/// Copies the units of `changed` to their places in before_, which has the bytes from `at` on.
+/// Copies the units of `changed` to their places in before_, whose first byte is byte `at` of the segment.
 void TableWriter::put(const ChangedUnits::Block& changed, uint64_t at) {
   const std::byte* unit = changed.units.data();
   for (const int64_t number : changed.numbers) {

@@ -130,7 +130,7 @@ Result<void> FolderWriter::begin(Folder folder) {
   return {};
 }
 
-/// The present time is that of a file just created, on the clock of the file system: clocks of hosts may differ.
+/// Uses the time of a file just created as the present time on the file system's clock, since clocks of hosts may differ.
 void FolderWriter::remove_unfinished() {
   const auto created = std::ranges::find_if(files_.all(), &PendingFile::is_new);
   if (old_removed_ || created == files_.all().end()) return;

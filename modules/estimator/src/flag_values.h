@@ -6,7 +6,7 @@
 
 namespace shoal {
 
-/// The command line for the program's body: the values of the program's own flags have the types of their defaults.
+/// The command line for the program's own code (ProgramBody): values of its own flags have the types of their defaults.
 CommandLine command_line(const ProgramInfo& program, const ParsedFlags& flags);
 /// The configuration that the flags ask for. InvalidArgument, naming SHOAL_ON_SIGTERM, if that variable decides and is
 /// wrong.

@@ -103,7 +103,7 @@ Flags::Flags(const ProgramInfo& program, FlagReader reader) : program_(program),
   }
 }
 
-/// Adds flags that only the program's body can obey.
+/// Adds flags that only the program's own code (ProgramBody) can obey.
 void Flags::add_for_body() {
   CommandLine& line = parsed_.command_line;
   CLI::Option* steps = app_.add_option("--steps", line.steps, "Train until the global step reaches this number")

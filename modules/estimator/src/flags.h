@@ -41,7 +41,7 @@ inline constexpr double kFlagsSaveSecs = 60;
 /// With --cluster: tasks of one process begin at once, and nothing restarts a failed one, so they wait less for each other.
 inline constexpr double kThreadsReadyTimeoutSecs = 600;
 
-/// Who reads CommandLine: the program's body, or nobody.
+/// Who reads CommandLine: the program's own code (ProgramBody), or nobody.
 enum class FlagReader { kBody, kNobody };
 
 struct FlagsOutcome {

@@ -9,7 +9,7 @@ namespace shoal {
 
 namespace {
 
-/// The parameters of a report: the values of the program's own flags, and of the flags that its body obeys.
+/// The parameters of a report: the values of the program's own flags, and of --steps, --batch and --data-dir.
 Params parameters_of(const CommandLine& line) {
   Params parameters = line.flags;
   if (line.steps) parameters.set("steps", *line.steps);
@@ -34,7 +34,7 @@ TaskReport joined(const TaskReport& first, const TaskReport& second) {
   return both;
 }
 
-/// One report per task of `model_dir`, in the order in which they first ended. A task without a folder is in all folders.
+/// Joins the reports of each task of `model_dir`, in the order of the first reports. Includes tasks without a folder.
 std::vector<TaskReport> by_task(const std::vector<TaskReport>& reports, const std::string& model_dir) {
   std::vector<TaskReport> tasks;
   for (const TaskReport& report : reports) {

@@ -34,8 +34,8 @@ class PastReader {
   }
 
  private:
-  ByStep numbers_;      // By step: numbers that no text checkpoint_path has followed.
-  ByStep evaluations_;  // By step: its last complete evaluation, in the files' order.
+  ByStep numbers_;      // For each step, numbers that no text `checkpoint_path` has followed yet.
+  ByStep evaluations_;  // For each step, the last complete evaluation in the order of the files.
 };
 
 double loss_of(const Metrics& metrics) {

@@ -49,8 +49,8 @@ class EarlyStopping final : public Hook {
   }
 
  private:
-  /// True if there may be unread results: after an evaluation by this task, or after a checkpoint, since an
-  /// evaluator may have written results since the one before. This way a job shorter than the interval can be stopped, too.
+  /// True if there may be unread results: this task has evaluated, or has saved a checkpoint (an evaluator may have written
+  /// results since the last checkpoint). This way a job shorter than the interval can be stopped, too.
   bool note_results(const RunContext& run) {
     const bool evaluated = run.evaluations() != std::exchange(evaluations_, run.evaluations());
     const bool saved = run.saves() != std::exchange(saves_, run.saves());

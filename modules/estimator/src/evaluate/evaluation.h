@@ -79,7 +79,7 @@ struct WeightsToEvaluate {
 Result<Evaluation> run_evaluation_of(Environment& env, const WeightsToEvaluate& weights, const Estimator& estimator,
                                      const InputFn& input_fn, const EvaluateOptions& options, const StopToken& stop = {});
 
-/// Opens the input of `mode` for this task. `run_seed` and `stop` are those of IterateOptions.
+/// The result of open_input(), which opens the input of `mode` for this task. `run_seed`, `stop`: see IterateOptions.
 struct OpenedInput {
   std::optional<data::Dataset> dataset;
   std::unique_ptr<data::Iterator> iterator;

@@ -146,7 +146,7 @@ Result<void> EvaluatorTask::look_at_run() {
   const auto run = checkpoint::read_run(env_.storage(), options_.estimator.model_dir());
   if (!run) return {};
   const std::string id = *run ? (*run)->id : std::string();
-  // As long as there is no checkpoint, a chief that is started again may find an empty folder and begin another run.
+  // Notes the run once it has a checkpoint: until then a restarted chief may find an empty folder and begin another run.
   if (run_.empty() && evaluating_.last_prefix()) run_ = id;
   if (run_.empty() || id == run_) return {};
   return failed_precondition("evaluation: model_dir " + options_.estimator.model_dir() + " was that of run " + run_ +

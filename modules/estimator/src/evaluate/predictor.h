@@ -35,7 +35,7 @@ class Predictor {
   std::unique_ptr<BuiltModel> model_;
   LoadedVariables variables_;
   std::vector<std::string> names_;  // The names of the fetched values, in order.
-  std::vector<bool> wanted_;        // One flag per fetched value: false if it only serves to make a text.
+  std::vector<bool> wanted_;        // One flag per fetched value: false if it is fetched only to make a text from it.
   std::vector<const nn::TextPrediction*> texts_;
 };
 

@@ -44,7 +44,7 @@ Result<PredictorPool::Lease> PredictorPool::take() {
     }
     ++made_;
   }
-  Place place(*this);  // The predictor is made without the lock, so that predictions of other threads go on.
+  Place place(*this);  // Frees the place if make_() fails. make_() runs without the lock, so other threads can predict.
   SHOAL_TRY(std::unique_ptr<Predictor> made, make_());
   place.is_taken();
   return Lease(*this, std::move(made));

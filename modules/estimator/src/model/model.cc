@@ -530,7 +530,7 @@ Error with_place_of_row(Error error, const data::Batch& batch, const data::Itera
   if (error.kind() != ErrorKind::kInvalidArgument || place.tensor == nullptr) return error;
   for (const data::TensorMap* part : {&batch.labels, &batch.features}) {
     for (const auto& [name, tensor] : *part) {
-      // A tensor that the model computed has another address; its rows need not be those of the batch.
+      // If the error is about a tensor that the model computed, no address matches: its rows need not be the batch's rows.
       if (tensor.address() != place.tensor || tensor.shape().rank() == 0 || place.element >= tensor.elements()) continue;
       const std::string read_at = input.place_of_row(place.element / (tensor.elements() / tensor.shape()[0]));
       if (read_at.empty()) return error;

@@ -60,11 +60,11 @@ struct BoundProgram {
     Shape shape;
     DType dtype;
     std::optional<TextEncoding> encoding = {};  ///< The encoding that turns the texts or numbers of the tensor into ids.
-    const nn::StepInput* step_input = nullptr;  ///< If set: the input is a number of the step, not part of the batch.
+    const nn::StepInput* step_input = nullptr;  ///< If set: a number computed from the global step, not from the batch.
   };
   std::vector<Source> sources;
   std::vector<TensorView> inputs;  ///< Views that every run fills anew, so that a step allocates nothing.
-  std::vector<Tensor> ids;         ///< The ids that encodings made of this batch, and the numbers of the step, by source.
+  std::vector<Tensor> ids;         ///< By source: ids that encodings made of this batch, or a number from the global step.
 };
 
 /// Returns the memory of a program's variables, in the program's order. The memory stays valid as long as the function
@@ -113,7 +113,7 @@ class BuiltModel {
   void log_plans_to(Logger* log) { log_ = log; }
   /// Lets program() refuse a program that takes more memory than `budget` has room for. Default: a budget without a limit.
   /// `measures_again`: the budget is measured once more when the first program is compiled, because backends generate code
-  /// then. Set it only while nothing has been written to the memory of other parts.
+  /// then. Set it only before weights and other parts of the budget are in memory, since they would count twice.
   void use_budget(MemoryBudget budget, bool measures_again) {
     budget_ = std::move(budget);
     measures_again_ = measures_again;

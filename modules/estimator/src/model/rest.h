@@ -28,7 +28,7 @@ Rest op_versions_of(const Graph& graph);
 /// my_bend (version 1 there, version 2 in this program)". Ops that only one of the two has do not count. Empty: there are
 /// none, or nothing is known.
 std::string op_version_difference(std::string_view recorded, const Graph& graph);
-/// Compares all of the user's ops in a catalogue, whether a graph uses them or not; returns the same kind of text.
+/// Compares all of the user's ops in a catalogue, whether a graph uses them or not; returns a text as the function above.
 std::string op_version_difference(std::string_view recorded, const OpCatalogue& catalogue);
 
 /// One line of JSON: {"version":1,"rest":{...}}.

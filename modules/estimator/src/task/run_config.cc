@@ -144,8 +144,8 @@ Error both_cadences() {
       "RunConfig: save_checkpoints_steps and save_checkpoints_secs cannot both be set; set one of them");
 }
 
-/// Resolves the interval of checkpoints: afterwards neither save_checkpoints_steps nor save_checkpoints_secs is unset.
-/// Without both, a checkpoint is written every 600 s.
+/// Resolves the checkpoint interval: save_checkpoints_steps and save_checkpoints_secs each become a number or None. If both
+/// are unset, a checkpoint is written every 600 s.
 Result<void> resolve_cadence(RunConfigOptions& options) {
   auto& steps = options.save_checkpoints_steps;
   auto& secs = options.save_checkpoints_secs;
@@ -284,7 +284,7 @@ Result<OnSigterm> parse_on_sigterm(std::string_view name, std::string_view where
 
 /// The values that all copies of one config share.
 struct RunConfig::State {
-  RunConfigOptions options;                            // Resolved: neither interval of checkpoints is unset.
+  RunConfigOptions options;                            // Resolved: each checkpoint interval is a number or None, not unset.
   std::optional<int64_t> save_checkpoints_steps = {};  // The checkpoint intervals, in the getters' types.
   std::optional<double> save_checkpoints_secs = {};
   std::shared_ptr<const cluster::TaskConfig> task;

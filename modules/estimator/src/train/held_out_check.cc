@@ -8,7 +8,7 @@ namespace shoal {
 namespace {
 
 /// Keeps the datasets of training and evaluation until both are known and compared; then drops them, since datasets may
-/// hold large tensors. A call opens its inputs one after another, on one thread at a time.
+/// hold large tensors. It needs no lock: train_and_evaluate() opens the inputs one after another.
 class BothInputs {
  public:
   explicit BothInputs(Environment& env) : env_(env) {}

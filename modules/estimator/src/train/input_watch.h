@@ -15,8 +15,8 @@ namespace shoal {
 struct InputWatchOptions {
   std::shared_ptr<ProgressHook>
       progress;  ///< Shows the share of time spent waiting. Null: it is not shown.
-  /// Receives the share of waiting, as scalar "input_wait", of each window with a tenth or more, and of one window after.
-  /// Null: no events.
+  /// Receives a window's share of waiting as scalar "input_wait" if it is a tenth or more, or if the window before was
+  /// reported. Null: no events.
   monitor::EventWriter* events = nullptr;
   int cores = 1;                               ///< How many threads the advice may assume.
   Duration window = std::chrono::seconds(10);  ///< The length of the time windows that are evaluated.

@@ -6,8 +6,8 @@
 
 namespace shoal {
 
-/// Called once per start by the leading task if it writes events. Hyper-parameters are program flags and Estimator params;
-/// a flag hides the param of its name ("-" equals "_"). Too large a graph is left out, which is logged.
+/// Writes hyper-parameters (program flags and Estimator params) and the graph. The leading task calls it once per start, if
+/// it writes events. A flag replaces a param of the same name ("-" equals "_"). If the graph is too large, only logs that.
 Result<void> write_session_start(TrainScope& scope, const Graph& graph, monitor::EventWriter& events);
 
 }  // namespace shoal

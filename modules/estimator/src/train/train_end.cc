@@ -167,7 +167,7 @@ Result<void> TrainEnd::write_end_mark() {
   return folder_.write_end_mark(int64_t(end_.global_step), end_.reason, last_checkpoint());
 }
 
-/// Makes the store with which a chief only tells servers of the end. The servers may be gone if an earlier chief told them.
+/// Makes a store that only tells the servers of the end. The servers may have ended already if an earlier chief told them.
 Result<void> TrainEnd::make_store_without_plan(Duration patience) {
   const RunConfig& config = scope_.config();
   cluster::ShardPlan plan;
@@ -197,8 +197,8 @@ Task<void> TrainEnd::leave() {
   static_cast<void>(left);  // The job is over for this task either way.
 }
 
-/// Warns that training made no step. For a job that was started again the sentence differs: its input continues behind the
-/// last step, where the input may have ended.
+/// Warns that training made no step. The warning of a restarted job differs: its input continues behind the last step
+/// before the restart, which may be the end of the input.
 void TrainEnd::warn_that_no_step_was_made(bool input_resumed) {
   if (!input_resumed) {
     return scope_.env.log().warning("training: the input is empty or wrongly set up; no step was made");

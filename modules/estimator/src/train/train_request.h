@@ -21,7 +21,7 @@ struct TrainRequest {
   const InputFn& input_fn;
   TrainRole role = TrainRole::kLocal;
   std::optional<int64_t> max_steps;  ///< The global step at which training ends.
-  std::optional<int64_t> steps;      ///< How many steps to train from the start's step on.
+  std::optional<int64_t> steps;      ///< How many steps to train, counted from the step at which this start begins.
   std::vector<std::shared_ptr<Hook>> hooks;
   std::vector<std::shared_ptr<CheckpointListener>> listeners;
   /// The listener that makes its last evaluation after the job has ended; null: there is none.

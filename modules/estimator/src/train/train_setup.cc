@@ -231,7 +231,7 @@ struct ModelBytes {
   uint64_t weights = 0;
   uint64_t gradients = 0;  ///< Gradients of one trainer, without those of tables that are updated by rows.
   uint64_t slots = 0;
-  uint64_t tables = 0;  ///< Weights and slots of the tables whose changed rows alone a checkpoint writes.
+  uint64_t tables = 0;  ///< Weights and slots of tables of which a checkpoint writes only the changed rows.
   const cluster::VariableSpec* largest = nullptr;
 };
 

@@ -40,7 +40,7 @@ TrainerFolder::TrainerFolder(TrainScope& scope)
 Result<bool> TrainerFolder::look() {
   max_steps_ = scope_.request.max_steps;
   if (!scope_.leads()) {
-    static_cast<void>(end_of_job_.look());  // Notes a mark that is there already: it is of an earlier run.
+    static_cast<void>(end_of_job_.look());  // Notes an end mark that is there already: it belongs to an earlier run.
     guess_run();
     return false;
   }
@@ -66,7 +66,7 @@ Result<bool> TrainerFolder::look() {
   if (!run_begun_) {
     SHOAL_TRY(run_, checkpoint::newest_run(storage, folder, warnings()));
   }
-  // If a chief of this very start (SHOAL_RUN) ended the run early, its report stays in the folder.
+  // If a chief with the same SHOAL_RUN ended the run early, this task writes no report: the chief's report stays.
   if (!run_has_ended()) tell_host(false);
   return true;
 }

@@ -68,10 +68,10 @@ class TrainerFolder {
   const std::string& meaning() const { return run_file_.meaning; }
   /// Writes the meaning into run.json. Called by the leading task.
   Result<void> keep_meaning(std::string meaning);
-  /// The number of this start among those of the run, from 1.
+  /// The number of this start among all starts of the run, from 1.
   int64_t start_number() const { return run_; }
-  /// True if the run of this task's name (SHOAL_RUN) has ended before max_steps, so that its other tasks have gone. False
-  /// without servers, since such a job has no other tasks.
+  /// True if a chief with this task's SHOAL_RUN has ended training before max_steps, so that the other tasks have left.
+  /// False without servers, since such a job has no other tasks.
   bool run_has_ended() const;
   /// The reason in the end mark that this task found at its start. Call it only if was_marked().
   checkpoint::EndReason reason_at_start() const { return mark_at_start_->reason; }

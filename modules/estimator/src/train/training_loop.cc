@@ -70,7 +70,7 @@ Task<Result<LoopEnd>> TrainingLoop::iterations() {
       more = std::move(recovered).error();
     }
     if (!more && ends_quietly(more.error())) break;
-    // Cancelled: an interrupt, or a server says that the job has ended.
+    // Cancelled without a cause is no failure: this task was interrupted, or a server says that the job has ended.
     if (!more && (more.error().kind() != ErrorKind::kCancelled || more.error().cause())) co_return std::move(more).error();
     if (!more || !*more) break;
   }
@@ -276,7 +276,7 @@ Task<Result<bool>> TrainingLoop::save_to_give_way() {
   if (!options_.saver) co_return true;
   SHOAL_CO_TRY(cluster::Positions own, co_await compute(env_, &TrainingLoop::input_positions, this));
   Result<void> saved = co_await options_.saver->save_if_moved(*options_.store, context_, std::move(own), last_of_several());
-  // A server that waited only for this checkpoint may end before it has confirmed the checkpoint.
+  // Ignores an error if the checkpoint was written: a server that waited only for it may end before confirming it.
   if (options_.saver->last_step() == context_.global_step()) co_return true;
   SHOAL_CO_TRY_VOID(std::move(saved));
   co_return !reached_max();
@@ -312,7 +312,7 @@ Task<Result<void>> TrainingLoop::compute_and_exchange() {
   }
   exchange.request_stop();
   Result<void> ended = co_await exchange.join();
-  static_cast<void>(ended);  // commit() sends the gradients left, and meets the same error.
+  static_cast<void>(ended);  // Ignored: commit() sends the remaining gradients, and gets the same error.
   co_return computed;
 }
 

@@ -37,7 +37,7 @@ struct LoopOptions {
   cluster::Store* store = nullptr;
   /// The input of trainer `trainer_index`, and those of the trainers after it if replicas are computed here.
   std::vector<TrainingInput*> inputs;
-  /// The names of the values that a fetching step returns beside the loss, in the order of the programs.
+  /// The names of the values that a step with fetches returns beside the loss, in the order in which programs return them.
   std::vector<std::string> fetch_names;
   NamedValues final_values;  ///< The values that hooks get at the end (RunContext::final_value()), if this task leads.
   std::vector<std::shared_ptr<Hook>> hooks;

@@ -29,8 +29,8 @@ struct Patch {
   uint64_t count = 0;
   uint64_t unit_bytes = 0;
   uint64_t bytes = 0;             ///< The size of the units, without their numbers.
-  uint64_t numbers_checksum = 0;  ///< The XXH3-64 of the numbers.
-  uint64_t checksum = 0;          ///< The XXH3-64 of the units.
+  uint64_t numbers_checksum = 0;  ///< The XXH3-64 checksum of the unit numbers.
+  uint64_t checksum = 0;          ///< The XXH3-64 checksum of the units.
   friend bool operator==(const Patch&, const Patch&) = default;
 
   uint64_t units_offset() const { return offset + count * sizeof(int64_t); }
@@ -85,11 +85,11 @@ struct SaveInfo {
   std::map<std::string, uint64_t> counters;      ///< Counters by name, e.g. updates applied to a variable (Adam's t).
   std::map<std::string, std::string> positions;  ///< Input positions by trainer ("chief/0"); any bytes.
   std::set<std::string> ended = {};              ///< The trainers, as named in `positions`, whose inputs have ended.
-  std::string numerics;                          ///< Backend, version, ISA, threads: everything that equal bits depend on.
+  std::string numerics;                          ///< Backend, version, ISA, threads: all that can change a result's bits.
   std::string fingerprint;                       ///< The fingerprint of the job and its graph.
   std::string run;           ///< The text of run.json (run_file.h). Empty: not known, as in older checkpoints.
   std::string meaning = {};  ///< The meaning of ids and logits (Meaning::encode()). Empty: not known.
-  std::string rest = {};     ///< The model's other constants and op versions, as hashes. Empty: not known.
+  std::string rest = {};     ///< The model's constants, update rules and op versions (encode_rest()). Empty: not known.
   WallTime save_time{};
   friend bool operator==(const SaveInfo&, const SaveInfo&) = default;
 };

@@ -10,9 +10,9 @@
 
 namespace shoal::checkpoint {
 
-/// The number of the newest run according to the file and the end mark; 0 if there was none. If one of the two is damaged,
-/// `warn` is called and the other counts, since a wrong number is no reason to refuse training. Returns only errors of
-/// reading.
+/// The number of the newest run, read from the file `training_run` and the end mark; 0 if there was none. If one of the two
+/// is damaged, calls `warn` and uses the other, since a wrong number is no reason to refuse training. Returns only errors
+/// of reading the files.
 Result<int64_t> newest_run(Storage& storage, const std::string& model_dir, const WarningSink& warn);
 
 /// Starts a training run: writes the number after newest_run() to the file, then removes the end mark, and returns the

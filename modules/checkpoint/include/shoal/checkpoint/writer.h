@@ -44,9 +44,9 @@ struct Segment {
   uint64_t bytes() const;
 };
 
-/// One contiguous arena, whose parts the segments name. It is written to one data file; with Sharing, tables are written to
-/// files of their own. append() takes the bytes between segments (padding), too, but does not write them. If a shard has
-/// several arenas (weights, then slots), lay them end to end in one layout.
+/// The layout of one arena, a block of bytes in which each segment has its place. An arena is written to one data file;
+/// with Sharing, tables are written to files of their own. append() takes the bytes between segments (padding), too, but
+/// does not write them. If a shard has several arenas (weights, then slots), lay them end to end in one layout.
 struct ArenaLayout {
   uint64_t bytes = 0;
   std::vector<Segment> segments;  ///< In the order of offsets, without overlaps.
@@ -70,7 +70,7 @@ struct CommitOptions {
 
 struct Saved {
   std::string name;                   ///< "model.ckpt-200".
-  std::string prefix;                 ///< The name with the folder.
+  std::string prefix;                 ///< The name with its folder: "m/model.ckpt-200".
   std::vector<std::string> retained;  ///< Names, oldest to newest; the last is `name`.
   std::vector<std::string> kept;      ///< Names that left the list while their files stay on disk.
   uint64_t data_bytes = 0;            ///< The size of all data files of the checkpoint.
@@ -95,7 +95,7 @@ struct Sharing {
 /// the previous checkpoint intact. A layout that contradicts itself or the layout of another file is InvalidArgument.
 class Writer {
  public:
-  /// Whether a save makes a missing folder. With its first data file it removes what killed saves left over an hour ago.
+  /// Whether a save makes a missing folder. When a save makes its first data file, it removes killed saves' hour-old files.
   enum class Folder {
     kMadeIfMissing,
     kIsThere,  ///< The folder must exist. If it was removed during training, it is not made again.
