@@ -39,7 +39,7 @@ Result<void> check_who_may_join(const RunConfig& config) {
   return needs_credential();
 }
 
-/// Replicas are for one process without a cluster: a process computes either for several trainers or for one of a cluster.
+/// Refuses replicas in a cluster: only a process without a cluster computes for several trainers.
 Result<void> check_replicas(const RunConfig& config) {
   if (config.replicas() == 1 || config.task().mode == cluster::TaskMode::kLocal) return {};
   return failed_precondition("runtime.replicas is " + std::to_string(config.replicas()) +
@@ -51,7 +51,7 @@ Result<void> check_replicas(const RunConfig& config) {
 bool meets_other_processes(const RunConfig& config) {
   const cluster::TaskConfig& task = config.task();
   if (task.in_process || task.mode == cluster::TaskMode::kLocal) return false;
-  // Only in a cluster of one node the task has no address.
+  // A task of a cluster has no address only if the cluster has a single node.
   if (task.mode == cluster::TaskMode::kDistributed && config.rpc_address().empty()) return false;
   return !config.host() || !(config.host()->environment || config.host()->transports.contains(config.transport()));
 }

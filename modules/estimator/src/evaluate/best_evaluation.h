@@ -13,7 +13,7 @@ namespace shoal {
 
 struct PastEvaluations {
   std::map<int64_t, Metrics> by_step;  ///< Float32 numbers, as event files have them, and global_step.
-  std::vector<Error> damage;           ///< The files that end in damage, whose later records are missing here.
+  std::vector<Error> damage;           ///< One error for each damaged file; by_step lacks the records behind the damage.
 };
 
 /// Reads the event files of `folder`, except results at the step `without`. The records of one evaluation end with the text

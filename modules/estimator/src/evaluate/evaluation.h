@@ -20,7 +20,7 @@ class LoadedVariables {
   /// Loads all variables from `reader`. InvalidArgument, naming a variable that the checkpoint lacks or has in another
   /// shape.
   static Result<LoadedVariables> load(Environment& env, const Graph& graph, const checkpoint::Reader& reader);
-  /// Writes the value of a variable to its place.
+  /// Writes the value of `variable` to `place`, the memory that the variable has.
   using Fill = std::function<Result<void>(const Variable& variable, std::span<std::byte> place)>;
   /// Loads all variables by `fill`. Errors: those of `fill`.
   static Result<LoadedVariables> load(Environment& env, const Graph& graph, const Fill& fill);
@@ -86,8 +86,8 @@ struct OpenedInput {
 };
 Result<OpenedInput> open_input(Environment& env, const Estimator& estimator, const InputFn& input_fn, Mode mode,
                                const std::optional<int64_t>& run_seed, const StopToken& stop);
-/// The backend that the config asks for. NotFound, listing the available backends; FailedPrecondition if it cannot compute
-/// in the type that the config asks for.
+/// Makes the backend that the config asks for. NotFound, listing the available backends, if none has this name;
+/// FailedPrecondition if the backend cannot compute in the type that the config asks for.
 Result<std::unique_ptr<backends::Backend>> make_configured_backend(const RunConfig& config);
 /// Gives `model` the backend, threads and memory limit of the config. Call it in evaluations and predictions before weights
 /// are loaded. FailedPrecondition if the weights alone exceed the limit; also the errors of make_configured_backend().

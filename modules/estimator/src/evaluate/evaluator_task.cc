@@ -202,7 +202,7 @@ Result<EvalStatus> EvaluatorTask::evaluate(const std::string& prefix) {
   }
   const Error& error = evaluated.error();
   if (may_be_of_before(prefix, error)) return EvalStatus::kMissing;
-  // An exporter reads the checkpoint again, and its error may be about another file.
+  // The error may be an exporter's, about another file, so this checks whether the checkpoint still opens.
   const bool gone = !intact || !checkpoint::Reader::open(env_.storage(), prefix);
   if (error.kind() == ErrorKind::kNotFound && gone) {
     env_.sometimes("evaluator.checkpoint_gone");

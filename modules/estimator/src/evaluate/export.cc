@@ -42,8 +42,8 @@ ExportedTensor exported_tensor(std::string name, const ValueType& type) {
   return tensor;
 }
 
-/// The meaning that an export records: that of training (`trained`), which also knows the labels, with the facts of the
-/// prediction model's graph in place of those that differ (the user has accepted the difference). `trained` is empty if
+/// The meaning that an export records: the meaning that training recorded (`trained`), which also covers labels. Facts that
+/// differ are taken from the prediction model's graph, since the user has accepted the difference. `trained` is empty if
 /// training recorded no meaning.
 Result<std::string> exported_meaning(const Graph& graph, const std::string& trained) {
   if (trained.empty()) return graph.meaning().encode();
@@ -128,8 +128,8 @@ Result<std::string> publish(Environment& env, const std::string& base, const std
       SHOAL_TRY_VOID(env.storage().sync_folder(base));
       return path;
     }
-    // The rename failed for another reason than a taken name; or a disk reported an error although it had renamed the
-    // folder.
+    // If the name is not taken, the rename failed for another reason, or the disk reported an error although it had renamed
+    // the folder. Either error is returned.
     const bool taken = renamed.error().kind() == ErrorKind::kFailedPrecondition && env.storage().exists(path);
     if (!taken) return std::move(renamed).error();
     env.sometimes("export.name_taken");

@@ -77,7 +77,7 @@ Result<Tensors> inputs_of_file(const convert::OnnxModel& file, const convert::On
   return inputs;
 }
 
-/// The key of the prediction behind an output of a signature.
+/// The key of the prediction that a signature returns as `output`.
 const std::string& key_of(const std::vector<nn::ExportSignature>& signatures, const std::string& signature,
                           const std::string& output) {
   const auto of = std::ranges::find(signatures, signature, &nn::ExportSignature::name);

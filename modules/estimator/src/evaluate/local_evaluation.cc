@@ -69,7 +69,7 @@ void LocalEvaluation::evaluate_end(uint64_t step, const StopToken& stop) {
     if (skipped_step_ == step)
       env_.log().info("evaluation of " + newest_prefix_ + " after all: training has ended with it");
     evaluate(step, stop);
-    if (last_step_ != step) return;  // The evaluation was given up; evaluate_last() makes it.
+    if (last_step_ != step) return;  // The evaluation was stopped early; evaluate_last() repeats it.
   }
   tell_of_last_step(step);
   end_step_.reset();

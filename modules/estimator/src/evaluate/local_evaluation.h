@@ -38,7 +38,7 @@ class LocalEvaluation final : public CheckpointListener {
 
   /// For Last::kAfterTheJobsEnd: says that the job ends now, so that the next save is the last. Call it on the strand.
   void set_ending(bool ending) { ending_ = ending; }
-  /// For Last::kAfterTheJobsEnd: makes the evaluation that end() has left. Call it on the compute thread.
+  /// For Last::kAfterTheJobsEnd: makes the last evaluation, which end() has not made. Call it on the compute thread.
   Result<void> evaluate_last();
 
   const Evaluating& evaluating() const { return evaluating_; }

@@ -11,9 +11,9 @@
 
 namespace shoal {
 
-/// FailedPrecondition, naming the difference, unless the config accepts a changed model: then a warning does. `recorded`
-/// is the meaning in the file that `where` names ("checkpoint m/model.ckpt-20"); if it is empty, it agrees with every
-/// model.
+/// Compares the meaning of `model` with `recorded`, the meaning in the file `where` ("checkpoint m/model.ckpt-20"). Empty
+/// text agrees with every model. A difference is FailedPrecondition or, if the config accepts a changed model, only a
+/// warning; both name the difference.
 Result<void> check_meaning(Logger& log, const RunConfig& config, std::string_view recorded, const std::string& where,
                            const BuiltModel& model, Mode mode);
 

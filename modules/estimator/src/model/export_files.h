@@ -21,9 +21,9 @@ inline constexpr std::string_view kExportHelp = "copy the export again from wher
 /// DataLoss: "export m/export/best/1700000000: <path>: <what>; <advice>".
 Error damaged_export(const std::string& folder, const std::string& path, const std::string& what);
 
-/// The list's entry for a file with these contents.
+/// Makes the entry in export.json's list of files for a file with these contents.
 ExportedFile exported_file(std::string name, std::string_view contents);
-/// The list's entries for the files of a checkpoint in the folder kExportVariables of an export, with the sizes and
+/// Makes the list entries for the files of a checkpoint in the folder kExportVariables of an export, with the sizes and
 /// checksums of the bytes that were written. If the disk has damaged them since, loading the export notices.
 std::vector<ExportedFile> exported_variables(const checkpoint::Saved& saved);
 

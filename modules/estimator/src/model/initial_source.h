@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The source of initial values that initializers alone cannot make: the values of model_fn and, above them, a warm start.
-/// If there is no checkpoint, the leading task gives this source to the store.
+/// The source of initial values that initializers alone cannot make: a warm start and, for variables that it does not set,
+/// values of model_fn. If there is no checkpoint, the leading task gives this source to the store.
 #include <memory>
 #include <string>
 

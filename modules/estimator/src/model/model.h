@@ -121,8 +121,8 @@ class BuiltModel {
   MemoryBudget& budget() { return budget_; }
   backends::Numerics numerics() const;
 
-  /// The size of each symbol of the inputs in `batch`. InvalidArgument if a symbol has two sizes, or the batch has other
-  /// names.
+  /// The size of each symbol of the inputs in `batch`. InvalidArgument if a symbol has two sizes, or if
+  /// the batch's tensors have other names than the model's inputs.
   Result<SymbolSizes> sizes_of(const data::Batch& batch) const;
   /// The sizes that the symbols of the inputs have in the smallest possible batch.
   SymbolSizes smallest_sizes() const;

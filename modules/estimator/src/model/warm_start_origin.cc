@@ -105,7 +105,7 @@ Result<std::unique_ptr<WarmStartOrigin>> WarmStartOrigin::open(Environment& env,
     return std::make_unique<FileOrigin>(from, std::move(file));
   }
   SHOAL_TRY(auto reader, open_reader(env, from));
-  // Verifies the whole checkpoint before any part of it is given out, as resuming from a checkpoint does.
+  // Verifies the whole checkpoint before any part of it is used, as resuming from a checkpoint does.
   SHOAL_TRY_VOID(reader->verify());
   return std::make_unique<CheckpointOrigin>(std::move(reader));
 }

@@ -224,7 +224,7 @@ Result<Tensor> WarmStartSource::whole(const Start& start) const {
   return source_value(start.source, [this](const std::string& name) { return origin_->read(name); });
 }
 
-/// Reads rows. Rows that keep their layout are read alone, since a table of a checkpoint may be larger than memory.
+/// Reads the rows of `segment`. Reads the whole tensor only if its layout changes, since a table may exceed the memory.
 Result<void> WarmStartSource::read_rows(const Start& start, const cluster::Segment& segment,
                                         std::span<std::byte> out) const {
   if (start.source.steps().empty()) {

@@ -15,11 +15,11 @@ class EndOfJob {
   /// Whether a task obeys an end mark that does not name a job, but was written after the task started.
   enum class NewMarks {
     kObeyed,  ///< For all tasks but servers: only this job's chief can have written the mark.
-    /// For parameter servers: a chief that was killed after it wrote the mark is started again, and may continue training.
+    /// For parameter servers, which do not obey it at once: a chief killed after writing the mark may restart and train on.
     kDoubted,
   };
 
-  /// `config` and `max_steps` are those of the task. The time of ready_timeout_secs starts here.
+  /// `config` and `max_steps` are those of the task. ready_timeout_secs counts from this call.
   EndOfJob(Environment& env, RunConfig config, std::string model_dir, std::optional<int64_t> max_steps, NewMarks new_marks);
 
   /// Reads the end mark; nothing if there is none, or if it belongs to an earlier run. A mark of an earlier run is logged

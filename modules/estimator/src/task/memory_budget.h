@@ -20,7 +20,7 @@ class MemoryBudget {
   explicit MemoryBudget(const RunConfig& config);
 
   bool has_limit() const { return limit_ != 0; }
-  /// Measures the first part again. The process must not hold memory of the other parts yet, since that would count twice.
+  /// Measures the process's memory again. The other parts must not be in memory yet, since they would count twice.
   void measure();
   /// Sets how many bytes `part` ("weights") is going to take. `remedy`: a change that helps ("a smaller batch").
   void set(std::string_view part, uint64_t bytes, std::string_view remedy = "");

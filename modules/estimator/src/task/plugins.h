@@ -21,7 +21,7 @@ std::vector<std::string> transport_names(const Plugins& plugins);
 /// Adds the transports of `runtime` to `table`. Each replaces the one of the same scheme.
 void add_own_transports(TransportTable& table, const std::optional<RuntimeOptions>& runtime);
 
-/// Makes the backend of that name, the program's own if there is one, else that of the build. NotFound lists the names;
+/// Makes the backend `name`: the program's own one if it exists, else the build's. NotFound lists the existing names;
 /// FailedPrecondition if the program's function returns null; also the error of an exception that the function throws.
 Result<std::unique_ptr<backends::Backend>> make_backend(const std::string& name,
                                                         const std::optional<RuntimeOptions>& runtime);

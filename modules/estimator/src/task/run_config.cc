@@ -156,8 +156,8 @@ Result<void> resolve_cadence(RunConfigOptions& options) {
   return {};
 }
 
-/// Takes over the model_dir of the task, or checks that both agree. The parser of TF_CONFIG makes the same comparison; this
-/// one serves configs from other sources.
+/// Copies the task's model_dir to the options if they have none; else checks that the two are equal. TF_CONFIG's parser
+/// makes the same comparison; this function serves configs from other sources.
 Result<void> unite_model_dir(RunConfigOptions& options, const cluster::TaskConfig& task) {
   if (!task.model_dir) return {};
   if (!options.model_dir) options.model_dir = task.model_dir;
@@ -296,7 +296,7 @@ struct RunConfig::State {
   };
   std::optional<Replica> replica = {};
 
-  /// Sets the two members above. Every function that resolves or changes the options calls it afterwards.
+  /// Copies the checkpoint intervals from `options` to the members of these names. Called after each change of `options`.
   void note_cadence() {
     save_checkpoints_steps = options.save_checkpoints_steps.optional();
     save_checkpoints_secs = options.save_checkpoints_secs.optional();
@@ -371,7 +371,7 @@ Result<RunConfig> RunConfig::try_from_environment(RunConfigOptions options, cons
   if (log && task.source == cluster::ConfigSource::kTfConfig) log->info("TF_CONFIG: " + cluster::to_tf_config(task));
   if (log) {
     for (const std::string& warning : task.warnings) log->warning(warning);
-    task.warnings.clear();  // So that each is logged once, by the first config with a logger.
+    task.warnings.clear();  // So that each warning is logged once, by the first config with a logger.
   }
   SHOAL_TRY_VOID(resolve(options, task));
   std::shared_ptr<const void> membership;

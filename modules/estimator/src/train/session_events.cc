@@ -84,7 +84,7 @@ std::vector<monitor::GraphNode> nodes_of(const Graph& graph) {
   return nodes;
 }
 
-/// If a program passes a flag on as a param (--learning-rate, learning_rate), only the flag is kept: searches set flags.
+/// If a program passes a flag on as a param (--learning-rate, learning_rate), keeps only the flag, which searches can set.
 std::vector<monitor::HyperParameter> hyper_parameters(const Params& flags, const Params& params) {
   std::vector<monitor::HyperParameter> all;
   std::set<std::string> names;

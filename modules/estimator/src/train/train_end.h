@@ -27,20 +27,20 @@ class TrainEnd {
   void ends_for(checkpoint::EndReason reason) { end_.reason = reason; }
   checkpoint::EndReason reason() const { return end_.reason; }
 
-  /// Called after the last step and the last checkpoint.
+  /// Ends the job after its last step and its last checkpoint.
   Task<Result<void>> finish();
-  /// For a task with nothing to train, because the newest checkpoint is at max_steps or the run has ended: only tells the
-  /// servers. input_fn is not called.
+  /// For a task with nothing to train, because the newest checkpoint is at max_steps or the run has ended: tells servers
+  /// that the job has ended. input_fn is not called.
   Task<Result<void>> nothing_to_do();
-  /// For an empty input whose types are not known, so that no task can train.
+  /// For an empty input whose types are not known, so that no task can train: warns, and ends a cluster's job.
   Task<Result<void>> without_input();
   /// For a task whose next process continues: closes files, and tells servers that the trainer has not finished.
   Task<void> give_way();
-  /// For a task that arrived after the end of the job.
+  /// For a task that arrived after the end of the job: only logs that.
   void came_too_late();
   /// Tells the other tasks of an error that a restart of this task would meet again. Does nothing for other errors.
   Task<void> fail(Error why);
-  /// For an interrupt while there were no servers. `began`: training had begun before.
+  /// Ends the job after an interrupt that came while there were no servers. `began`: training had begun before.
   Task<Result<void>> interrupted(bool began);
 
   TrainOutcome outcome() const;
@@ -63,7 +63,7 @@ class TrainEnd {
   TrainScope& scope_;
   TrainerFolder& folder_;
   TrainSetup* setup_ = nullptr;                  // Null if the end comes before the set-up.
-  std::unique_ptr<cluster::RemoteStore> alone_;  // The servers, for a chief without set-up, as nothing is left to train.
+  std::unique_ptr<cluster::RemoteStore> alone_;  // Only tells servers of the end, if there is no set-up.
   LoopEnd end_;
 };
 

@@ -101,7 +101,7 @@ Task<Result<void>> TrainRun::close(TrainingLoop& loop) {
   co_return Result<void>{};
 }
 
-/// Leaves for a restart of the same task, so the job does not end: the leader saves the state, and a worker leaves the
+/// Ends this task for a restart, while the job goes on: the leader saves the state, and a worker sends the servers the
 /// residuals of its compression. Returns true if other trainers have reached max_steps meanwhile; then the job is to be
 /// completed instead.
 Task<Result<bool>> TrainRun::give_way(TrainingLoop& loop) {
@@ -176,7 +176,7 @@ Task<Result<cluster::Ready>> TrainRun::make_ready() {
   cluster::RestoreSource* source = checkpoint;
   const bool initial = !checkpoint && setup_.initial;
   if (initial) source = setup_.initial.get();
-  // `asked` is a variable because g++ 12 destroys the result of a co_await in a conditional expression twice.
+  // `asked`, below, is a variable because g++ 12 destroys the result of a co_await in a conditional expression twice.
   if (checkpoint && scope_.distributed()) forget_void_ends(*checkpoint);
   Task<Result<cluster::Ready>> asked =
       scope_.leads() ? setup_.store->prepare(source, deadline) : setup_.store->attach(deadline);
@@ -227,8 +227,8 @@ Result<void> TrainRun::adopt_run(const cluster::RunIdentity& run) {
   return {};
 }
 
-/// Forgets which trainers had ended, if the input has changed or is divided among trainers in another way: an end is
-/// recorded as a position, and positions of another input mean nothing. The chief's own position tells if it has changed.
+/// Forgets which trainers had ended if the input has changed, or is divided among trainers in another way: an end is
+/// recorded as a position, which means nothing in another input. The chief's own position shows whether the input changed.
 void TrainRun::forget_void_ends(CheckpointSource& checkpoint) {
   const cluster::Positions& positions = checkpoint.info().positions;
   const auto own = positions.find(0);
@@ -259,7 +259,7 @@ Task<Result<cluster::Ready>> TrainRun::recover() {
       co_return deadline_exceeded("waiting for the parameter servers: " + ready.error().message());
     }
     SHOAL_CO_TRY_VOID(co_await env_.sleep_for(back_off, env_.interrupted()));
-    if (!scope_.leads() && !begun_) {  // A run may have begun in the folder meanwhile.
+    if (!scope_.leads() && !begun_) {  // The chief may have begun a run in the folder meanwhile.
       SHOAL_CO_TRY(std::string seen, co_await compute(env_, &TrainerFolder::seen_run, &folder_));
       setup_.servers->know_run(std::move(seen));
     }

@@ -7,7 +7,7 @@
 
 namespace shoal {
 
-/// The scope outlives the parts, and `request` outlives the scope.
+/// The state of one training run. It outlives all parts that use it, and `request` outlives it.
 struct TrainScope {
   TrainScope(Environment& environment, const TrainRequest& what)
       : env(environment), request(what), started(env.now()), context(env, config().host().get()) {}

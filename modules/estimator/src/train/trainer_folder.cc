@@ -59,7 +59,7 @@ Result<bool> TrainerFolder::look() {
   }
   if (scope_.request.steps) max_steps_ = int64_t(checkpoint_step()) + *scope_.request.steps;
   if (!run_has_ended() && !is_finished()) {
-    SHOAL_TRY_VOID(begin_run());  // Late only if a checkpoint listed at max_steps proved damaged.
+    SHOAL_TRY_VOID(begin_run());  // Has begun already, unless a checkpoint listed at max_steps proved damaged.
     tell_host(true);
     return false;
   }
@@ -71,7 +71,7 @@ Result<bool> TrainerFolder::look() {
   return true;
 }
 
-/// Tells the process by TaskHost::leads in which folder to write a report; a config with its own environment gets none. If
+/// Tells the process by TaskHost::leads in which folder to write a report (unless the config has its own environment). If
 /// this start trains, removes the report of an earlier start first, so that a process that is killed leaves no report.
 void TrainerFolder::tell_host(bool trains) {
   const RunConfig& config = scope_.config();

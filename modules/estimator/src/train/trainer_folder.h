@@ -25,7 +25,7 @@ class TrainerFolder {
   /// very run has ended. Otherwise the leading task begins a start with its own number, and removes an old end mark.
   /// FailedPrecondition if the folder cannot be created or written.
   Result<bool> look();
-  /// Reads the newest intact checkpoint, again.
+  /// Reads the newest intact checkpoint, also if one was read before.
   Result<void> reopen_checkpoint();
   /// Called by the leading task: writes that the job ended at `global_step` with `checkpoint` as its last checkpoint.
   Result<void> write_end_mark(int64_t global_step, checkpoint::EndReason reason, std::string checkpoint);

@@ -186,7 +186,7 @@ Task<Result<bool>> TrainingLoop::leave_out_step() {
     return call_after_step();
   };
   const uint64_t before = context_.global_step();
-  context_.set_global_step(std::max(before, step_after()));  // `before` is larger if a save has learned of more steps.
+  context_.set_global_step(std::max(before, step_after()));  // A save may have raised it further.
   context_.count_iteration();
   Result<void> seen = co_await compute(env_, see);
   context_.set_global_step(before);
@@ -210,7 +210,7 @@ Task<Result<void>> TrainingLoop::after_update(const cluster::Outcome& outcome) {
   context_.count_iteration();
   if (options_.observer) options_.observer->stepped(int(options_.trainer_index), outcome.global_step);
   job_stops_ = outcome.stop;
-  const bool announced = step_.save_follows && outcome.global_step > step_.global_step;  // Not if more pushes are awaited.
+  const bool announced = step_.save_follows && outcome.global_step > step_.global_step;  // False: more pushes have to come.
   const bool may_save = announced || !options_.store->hears_of_saves();
   // An interrupted job saves at its end, and only if no task has failed.
   if (may_save && saves_after(outcome.global_step) && !env_.interrupted().stop_requested()) {
@@ -345,7 +345,7 @@ Result<void> TrainingLoop::compute_replica(size_t replica, bool observed) {
 }
 
 Result<void> TrainingLoop::call_after_ready() {
-  // Only one task of the job adds this event, because readers react by dropping all tasks' records of these steps.
+  // Only the chief adds the start event: TensorBoard then drops all tasks' older records of this step and later ones.
   if (context_.is_chief() && context_.summaries()) {
     SHOAL_TRY_VOID(context_.summaries()->add_start(int64_t(context_.global_step()) + 1));
   }

@@ -97,7 +97,7 @@ Task<Result<void>> WorkerWait::look_at_place() {
 std::optional<Duration> WorkerWait::patience_for(const cluster::ServerStatus& status) const {
   const Duration ready_timeout = scope_.ready_timeout();
   const bool interrupted = env_.interrupted().stop_requested();
-  // Servers that were started again do not know workers that were away just then.
+  // Restarted servers do not know a worker that was disconnected just then, so the chief gives it this time to come back.
   const Duration lost_timeout = std::min<Duration>(ready_timeout, kLostTimeout);
   const bool may_come_back = patient_ && env_.now() - options_.made_ready < lost_timeout;
   std::optional<Duration> patience;

@@ -17,7 +17,7 @@ struct WorkerWaitOptions {
   SteadyTime made_ready{};      ///< The time when the chief last brought the model to the servers, or found it there.
   bool tells_positions = true;  ///< Whether the chief's own input can tell its position.
   bool saves_nothing = false;   ///< True if no checkpoint follows, so that a failed worker cannot spoil one.
-  std::function<Result<void>()> check_place = {};  ///< LoopOptions::check_place.
+  std::function<Result<void>()> check_place = {};  ///< See LoopOptions::check_place.
 };
 
 /// Waits for the workers. If the chief's own input has ended (`reason`), it waits for as long as workers make progress;
