@@ -41,7 +41,7 @@ Result<std::string> resolve_model_dir(const RunConfig& config, const std::option
   return make_temporary_model_dir(*env);
 }
 
-/// Runs `work` in the environment of the task that makes this call, or in a new one if no task makes it.
+/// Runs `work` in the environment of the task that makes this call, or in a new environment if no task makes it.
 template <class Fn>
 auto in_environment(const RunConfig& config, Fn&& work) {
   const std::shared_ptr<Environment> env = make_call_environment(config);

@@ -61,7 +61,7 @@ Ending run_threads(const ProgramCall& call, const TaskHost& host) {
                                                [&](RunConfig config) { call.begin_task(std::move(config)); });
   Ending ending;
   for (const TaskOutcome& outcome : outcomes) {
-    if (outcome.result || outcome.result.error().kind() == ErrorKind::kCancelled) continue;  // It ended for a restart.
+    if (outcome.result || outcome.result.error().kind() == ErrorKind::kCancelled) continue;  // Task ended for a restart.
     const int own = print_error(outcome.result.error(), outcome.task);
     if (ending.status == 0) ending = {own, outcome.task + ": " + outcome.result.error().message()};
   }

@@ -20,7 +20,7 @@ class LoadedVariables {
   /// Loads all variables from `reader`. InvalidArgument, naming a variable that the checkpoint lacks or has in another
   /// shape.
   static Result<LoadedVariables> load(Environment& env, const Graph& graph, const checkpoint::Reader& reader);
-  /// Writes the value of `variable` to `place`, the memory that the variable has.
+  /// Writes the value of `variable` to `place`, the memory of the variable.
   using Fill = std::function<Result<void>(const Variable& variable, std::span<std::byte> place)>;
   /// Loads all variables by `fill`. Errors: those of `fill`.
   static Result<LoadedVariables> load(Environment& env, const Graph& graph, const Fill& fill);

@@ -186,7 +186,7 @@ Task<Result<bool>> TrainingLoop::leave_out_step() {
     return call_after_step();
   };
   const uint64_t before = context_.global_step();
-  context_.set_global_step(std::max(before, step_after()));  // A save may have raised it further.
+  context_.set_global_step(std::max(before, step_after()));  // A save may have raised `before` further.
   context_.count_iteration();
   Result<void> seen = co_await compute(env_, see);
   context_.set_global_step(before);
