@@ -20,7 +20,7 @@ Result<std::vector<std::string>> candidates(Storage& storage, const std::string&
   std::vector<std::string> names;
   if (pointer && *pointer) {
     names = (*pointer)->retained;
-    // The file's first line names the newest checkpoint, which goes to the end wherever it is in the list.
+    // The file's first line names the newest checkpoint: it becomes the last of `names`, wherever the list has it.
     std::erase(names, (*pointer)->newest);
     names.push_back((*pointer)->newest);
   } else {

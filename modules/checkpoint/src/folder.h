@@ -35,7 +35,7 @@ struct FolderState {
   std::optional<PointerFile> pointer;
   WallTime now;          ///< The present time on the clock of the folder's file system.
   bool held = false;     ///< True if this process has the folder's lock: then files of any age are removed.
-  std::string own = {};  ///< Keeps temporary files with this ending. Empty: keeps none.
+  std::string own = {};  ///< Temporary files with this ending stay. Empty: none stays.
 };
 
 /// Removes what killed saves left: temporary files, data files that no index names, and checkpoints with an `.unlisted`

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Turns parsed flags into the tasks' configuration, their TaskHost (what the process lends them) and the program's flags.
+/// Turns parsed flags into the tasks' configuration, their TaskHost (what the process provides) and the program's flags.
 #include "flags.h"
 #include "shoal/estimator/task_host.h"
 

@@ -418,7 +418,7 @@ std::optional<int> Flags::parse(int argc, const char* const* argv) {
     app_.parse(int(texts.size()), texts.data());
   } catch (const CLI::CallForHelp& help) {
     return app_.exit(help);
-  } catch (const CLI::ExtrasError&) {  // CLI11's own sentence lists the words in reverse order.
+  } catch (const CLI::ExtrasError&) {  // CLI11's own error message lists the unexpected words in reverse order.
     const std::string unknown = CLI::detail::join(app_.remaining(), " ");
     std::fprintf(stderr, "error: not expected: %s%s; --help lists the flags\n", unknown.c_str(), meant().c_str());
     return exit_status(ErrorKind::kInvalidArgument);

@@ -83,7 +83,7 @@ Result<void> write_folder_report(const TaskReports& reports, const CommandLine& 
                                  const std::optional<std::string>& failure) {
   const std::string path = join_path(folder.model_dir, kReportName);
   const auto storage = storage_of(folder);
-  // A start that finds nothing left to train leaves the report of the start that trained.
+  // A start that finds nothing left to train does not replace the report of the start that trained.
   if (!folder.trains && says_complete(*storage, path)) return {};
   if (!is_still_ours(*storage, folder)) return {};
   const auto found = [&] {

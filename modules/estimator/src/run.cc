@@ -88,7 +88,7 @@ Ending run_one(const ProgramCall& call, const TaskHost& host) {
   return {};
 }
 
-/// Refuses flags that give this process a place in a job if `shoal launch` started it: TF_CONFIG gives it a place already.
+/// Refuses flags that assign this process to a job if `shoal launch` started it: its TF_CONFIG assigns it already.
 Result<void> check_place_of_launched(const ParsedFlags& flags) {
   if (!cluster::was_launched(cluster::process_getenv)) return {};
   constexpr const char* kHasPlace =

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A model in C++ as a program, compiled by the compiler of this machine. Proofs run it.
+/// An exported model's C++ source as a program, compiled by the compiler of this machine. Proofs run the program.
 #include <memory>
 #include <string>
 

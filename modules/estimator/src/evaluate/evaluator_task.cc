@@ -191,7 +191,7 @@ void EvaluatorTask::warn_of_polling() {
 /// that it does not need. If files are missing, they were deleted as old ones meanwhile, or appear late in a shared folder.
 Result<EvalStatus> EvaluatorTask::evaluate(const std::string& prefix) {
   const Result<void> intact = checkpoint::verify(env_.storage(), prefix);
-  // A task that gives way drops the current evaluation; its next process repeats it.
+  // A task that ends for a restart drops the current evaluation; its next process repeats the evaluation.
   const Result<void> evaluated = intact ? evaluating_.evaluate(env_, prefix, env_.leaving()) : intact;
   if (evaluated) {
     missing_note_.reset();

@@ -118,7 +118,7 @@ Tensor names_of(const Tensor& ids, const std::vector<std::string>& names) {
   return Tensor::of_strings(ids.shape(), std::move(texts));
 }
 
-/// Adds the outputs of all examples by prediction, in the shapes of `expected`. Names of classes are made from their ids.
+/// Adds a tensor of all examples for each prediction, in the shape that `expected` has. Turns ids of classes into names.
 Result<void> add_outputs(const convert::CppFunction& function, const std::string& bytes, int64_t rows,
                          const std::vector<nn::ExportSignature>& signatures, const data::TensorMap& expected,
                          Tensors& outputs) {

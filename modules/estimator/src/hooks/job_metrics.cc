@@ -13,7 +13,7 @@ using cluster::PushCounts;
 using cluster::ServerStatus;
 using cluster::TrainerStatus;
 
-// The limit of one request between two steps, as long as that of a save.
+// The time limit of one request between two steps; equal to the limit of a save.
 constexpr auto kAnswerTimeout = std::chrono::seconds(60);
 // The least time between two reads of the counts, since many trainers make many steps.
 constexpr auto kMetricsEvery = std::chrono::seconds(1);

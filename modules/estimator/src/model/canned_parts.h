@@ -13,7 +13,7 @@ namespace shoal::canned {
 struct Part {
   Value logits;  ///< [batch, units] float32.
   nn::Optimizer optimizer;
-  std::string scope;                                     ///< The prefix of the names of its variables: "linear/".
+  std::string scope;                                     ///< The prefix of the part's variable names: "linear/".
   std::vector<std::pair<std::string, Value>> summaries;  ///< Empty in all modes but kTrain.
 };
 

@@ -11,8 +11,8 @@
 
 namespace shoal {
 
-/// Compares the meaning of `model` with `recorded`, the meaning in the file `where` ("checkpoint m/model.ckpt-20"). Empty
-/// text agrees with every model. A difference is FailedPrecondition or, if the config accepts a changed model, only a
+/// Compares the meaning of `model` with `recorded`, the meaning in file `where` ("checkpoint m/model.ckpt-20"). An empty
+/// `recorded` agrees with every model. A difference is FailedPrecondition or, if the config accepts a changed model, only a
 /// warning; both name the difference.
 Result<void> check_meaning(Logger& log, const RunConfig& config, std::string_view recorded, const std::string& where,
                            const BuiltModel& model, Mode mode);

@@ -24,7 +24,7 @@ class InitialValues {
                                        Mode mode);
 
   const Initializer& initializer_of(const Variable& variable) const;
-  /// Variables that start from values. Only this process has those values.
+  /// The initial values that model_fn gives directly, by variable. Only this process has them.
   const std::map<std::string, Tensor, std::less<>>& values() const { return values_; }
   /// Writes the first values of the rows in `segment`: the given values, or else those of the segment's initializer.
   Result<void> fill(const cluster::Segment& segment, std::span<std::byte> out) const;

@@ -75,7 +75,7 @@ std::vector<const Node*> nodes_below(Value value) {
   return nodes;
 }
 
-/// Adds the constants below `loss` by scope. The nodes are sorted by name, so that nodes built earlier have no influence.
+/// Adds the constants that `loss` is computed from, by scope. Sorts nodes by name, so the building order has no effect.
 void add_constants(Value loss, Rest& rest) {
   std::vector<const Node*> nodes = nodes_below(loss);
   std::ranges::sort(nodes, {}, [](const Node* node) { return std::string_view(node->name); });
@@ -152,7 +152,7 @@ void add_update_graph(Value loss, const nn::TrainOp& train_op, Rest& rest) {
   rest["constants of the train op"] = hash_text(hash);
 }
 
-/// The result of a user's function for `x`; empty if the function refuses it.
+/// The result of a user's function for `x`, as text; empty if the function throws.
 template <class Function, class X>
 std::string sample(const Function& function, X x) {
   const Result<double> number = call_user("a scalar of the train op", [&] { return function(x); });

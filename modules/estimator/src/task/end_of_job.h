@@ -15,7 +15,7 @@ class EndOfJob {
   /// Whether a task obeys an end mark that does not name a job, but was written after the task started.
   enum class NewMarks {
     kObeyed,  ///< For all tasks but servers: only this job's chief can have written the mark.
-    /// For parameter servers, which do not obey it at once: a chief killed after writing the mark may restart and train on.
+    /// For parameter servers, which do not obey such a mark at once: a chief killed after writing it may restart and train.
     kDoubted,
   };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A task that knows its rank meets the other tasks (cluster/rendezvous.h). Others can find it for as long as its RunConfig
-/// lives.
+/// Brings a task that knows its rank together with the other tasks (cluster/rendezvous.h). Other tasks can find it for as
+/// long as its RunConfig lives.
 #include <memory>
 
 #include "shoal/estimator/run_config.h"

@@ -100,7 +100,7 @@ std::shared_ptr<Environment> make_environment(const RunConfig& config, bool may_
   options.transports = transports_of(host_of(config), config.runtime());
   // A task without servers has no peers to answer, so it computes on the strand, which saves two thread switches per step.
   options.offload_inline = config.num_ps_replicas() == 0;
-  if (config.task_type() == cluster::kPsRole) {  // Only a server limits its pool: it runs no input functions.
+  if (config.task_type() == cluster::kPsRole) {  // Only a server limits its threads: it runs no input functions.
     options.process = read_process_info();
     options.pool_threads = update_threads(config, options.process->usable_cores);
   }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The surroundings of a task: what its process lends to it, its identity and the addresses of its peers, its environment.
+/// The surroundings of a task: what its process provides, its identity, the addresses of its peers, and its environment.
 #include <memory>
 #include <optional>
 #include <string>
@@ -13,7 +13,7 @@
 
 namespace shoal {
 
-/// The TaskHost of this task: what its process lends to it (environment, log, transports). Empty if the config has none.
+/// The TaskHost of this task: what its process provides (environment, log, transports). Empty if the config has none.
 const TaskHost& host_of(const RunConfig& config);
 /// All transports: those of the build, those of `host`, and the program's own in `runtime`. A later one replaces an earlier
 /// one of the same scheme.
@@ -48,7 +48,7 @@ StopToken stop_of_call(const RunConfig& config);
 /// Makes a folder for a run without a model_dir, and logs its path.
 Result<std::string> make_temporary_model_dir(Environment& env);
 /// A copy of `config` whose calls (evaluate, export_model, ...) run in `env`. The exporters of a task get an Estimator with
-/// it.
+/// this config.
 RunConfig with_environment(const RunConfig& config, std::shared_ptr<Environment> env);
 
 }  // namespace shoal

@@ -44,17 +44,17 @@ class CheckpointSaver {
   CheckpointSaver(Environment& env, const RunConfig& config, SaverOptions options);
 
   /// Saves at the start of a run and after each recovery, even if a checkpoint of that step exists. Calls begin() of the
-  /// listeners before the first save. `last_step` as for save_when_due().
+  /// listeners before the first save. `last_step`: see save_when_due().
   Task<Result<void>> save_at_start(cluster::Store& store, LoopContext& context, cluster::Positions own_positions,
                                    std::optional<int64_t> last_step = {});
   bool due(uint64_t step, SteadyTime now) const { return timer_.due(step, now); }
-  /// Saves if a checkpoint is due. `last_step`: the last step of a job of several trainers, who may have reached it by now;
-  /// a checkpoint of that step is left to save_at_end(), so that no other checkpoint looks like the last. While a trainer
-  /// has failed for good and is not back, nothing is saved, which is logged.
+  /// Saves if a checkpoint is due. `last_step`: the step at which a job of several trainers ends; other trainers may have
+  /// reached it by now. Only save_at_end() saves that step, so that no other checkpoint looks like the last. Saves nothing,
+  /// and logs that, as long as a trainer that failed for good is not back.
   Task<Result<void>> save_when_due(cluster::Store& store, LoopContext& context, cluster::Positions own_positions,
                                    std::optional<int64_t> last_step = {});
   /// Saves if the step has moved since the last checkpoint, or if that one is only in the spare folder. Does not call end()
-  /// of the listeners. `last_step` as for save_when_due().
+  /// of the listeners. `last_step`: see save_when_due().
   Task<Result<void>> save_if_moved(cluster::Store& store, LoopContext& context, cluster::Positions own_positions,
                                    std::optional<int64_t> last_step = {});
   /// Saves the last checkpoint, if the step has moved since the one before, and calls end() of the listeners. Unavailable

@@ -26,7 +26,7 @@ uint64_t bytes_of(const data::TensorMap& tensors) {
   return bytes;
 }
 
-/// The counts of what was read after the first batch.
+/// Measured times, and counts of batches, elements and bytes that were read after the first batch.
 struct Measured {
   double first_batch_seconds = 0;
   double seconds = 0;

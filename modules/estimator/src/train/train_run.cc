@@ -73,7 +73,7 @@ Task<Result<void>> TrainRun::train(cluster::Ready ready) {
   }
 }
 
-/// Makes the last part of training, which still needs the servers: if one is lost now, the job returns to training. A
+/// Runs the last part of training, which still needs the servers: if one is lost now, the job returns to training. A
 /// worker calls end() of its hooks only when the end of the job is announced.
 Task<Result<void>> TrainRun::close(TrainingLoop& loop) {
   if (setup_.servers && scope_.leads()) {
@@ -106,8 +106,8 @@ Task<Result<void>> TrainRun::close(TrainingLoop& loop) {
 /// completed instead.
 Task<Result<bool>> TrainRun::give_way(TrainingLoop& loop) {
   if (setup_.servers &&
-      // This signal may also come from a launcher that stops the other tasks after a failure. After a failure nothing may
-      // be saved.
+      // A launcher that stops the other tasks after a failure sends the same signal as for a restart. After a failure
+      // nothing may be saved.
       scope_.leads()) {
     const auto status = co_await setup_.servers->look(env_.after(kLeaveTimeout));
     if (status && status->failure) {

@@ -96,7 +96,7 @@ Result<void> make_hooks(TrainScope& scope, TrainerFolder& folder, const std::opt
     if (!scope.leads()) SHOAL_TRY_VOID(make_durable_folder(scope.env.storage(), scope.model_dir()));
     Result<std::unique_ptr<monitor::EventWriter>> events = monitor::EventWriter::open(
         scope.env, scope.model_dir(), {.makes_folder = false, .survives_failure = config.spare_dir().has_value()});
-    if (!events && scope.leads()) SHOAL_TRY_VOID(folder.check_place());  // The folder may have gone since it was locked.
+    if (!events && scope.leads()) SHOAL_TRY_VOID(folder.check_place());  // The folder may have been removed since its lock.
     SHOAL_TRY(setup.events, std::move(events));
   }
   if (scope.leads()) hooks.insert(hooks.end(), spec.training_chief_hooks.begin(), spec.training_chief_hooks.end());
@@ -214,7 +214,7 @@ Result<std::unique_ptr<cluster::RemoteStore>> make_remote_store(TrainScope& scop
   return cluster::make_remote_store(scope.env, std::move(plan), std::move(options));
 }
 
-/// Binds the program's variables and updates, in its order, to the places that the plan gives them.
+/// Binds variables and updates, in the program's order, to the places in memory that the plan gives them.
 Result<void> bind_program(const ResumableInput& input, TrainSetup& setup) {
   SHOAL_TRY(const SymbolSizes sizes, input.first_sizes(*setup.model));
   SHOAL_TRY(const BoundProgram* program, setup.model->program(sizes, false));

@@ -20,7 +20,7 @@ Error unusable(const std::string& folder, std::string_view what, const Error& wh
   return Error(kind, "model_dir " + folder + " cannot be " + std::string(what) + ": " + why.message());
 }
 
-/// The name of the newest checkpoint in the list, which is not opened; empty without one, or if the list cannot be read.
+/// Reads the newest checkpoint's name from the list, without opening it; empty if there is none or the list is unreadable.
 std::string listed_newest(Storage& storage, const std::string& folder) {
   const Result<std::optional<checkpoint::PointerFile>> list = checkpoint::read_pointer(storage, folder);
   return list && *list ? (*list)->newest : std::string();

@@ -22,7 +22,7 @@ class TrainerFolder {
   explicit TrainerFolder(TrainScope& scope);
 
   /// Called before anything is built. True if nothing is left to train, since the newest checkpoint is at max_steps or this
-  /// very run has ended. Otherwise the leading task begins a start with its own number, and removes an old end mark.
+  /// very run has ended. Otherwise the leading task gives this start a new number, and removes an old end mark.
   /// FailedPrecondition if the folder cannot be created or written.
   Result<bool> look();
   /// Reads the newest intact checkpoint, also if one was read before.

@@ -156,7 +156,7 @@ void TrainingLoop::count_step(SteadyTime begun) {
 Task<Result<bool>> TrainingLoop::iterate() {
   const SteadyTime begun = options_.meters ? env_.now() : SteadyTime();
   SHOAL_CO_TRY(step_, co_await options_.store->begin(env_.interrupted()));
-  if (step_.global_step > context_.global_step()) {  // Other trainers continued during this one's checkpoint.
+  if (step_.global_step > context_.global_step()) {  // Other trainers continued while this one saved.
     context_.set_global_step(step_.global_step);
     if (reached_max()) co_return false;
   }
@@ -176,8 +176,8 @@ Task<Result<bool>> TrainingLoop::iterate() {
   co_return may_go_on();
 }
 
-/// Shows hooks a step that makes no update, under the global step that it would have. A hook may fail, or request a stop;
-/// if no hook fails, the result is the fault of the step.
+/// Shows hooks a step that makes no update, under the global step that an update would reach. A hook may fail, or request a
+/// stop; if no hook fails, the result is the fault of the step.
 Task<Result<bool>> TrainingLoop::leave_out_step() {
   env_.sometimes("trainer.step_left_out");
   if (options_.meters) options_.meters->loss.set(step_.loss);
@@ -210,7 +210,7 @@ Task<Result<void>> TrainingLoop::after_update(const cluster::Outcome& outcome) {
   context_.count_iteration();
   if (options_.observer) options_.observer->stepped(int(options_.trainer_index), outcome.global_step);
   job_stops_ = outcome.stop;
-  const bool announced = step_.save_follows && outcome.global_step > step_.global_step;  // False: more pushes have to come.
+  const bool announced = step_.save_follows && outcome.global_step > step_.global_step;  // False: the update awaits pushes.
   const bool may_save = announced || !options_.store->hears_of_saves();
   // An interrupted job saves at its end, and only if no task has failed.
   if (may_save && saves_after(outcome.global_step) && !env_.interrupted().stop_requested()) {

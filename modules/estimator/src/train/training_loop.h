@@ -55,8 +55,8 @@ struct LoopOptions {
   /// other than Unavailable ends the training. Null: no check.
   std::function<Result<void>()> check_place;
   Duration check_place_every = std::chrono::seconds(5);
-  /// Called after a server was lost: the leader makes the model ready again, other tasks wait for it. Then moves the input
-  /// to the position of the model. Null if the store cannot be lost.
+  /// Called after a server was lost: in the leader, makes the model ready again; in other tasks, waits for that. Then moves
+  /// the input to the position of the model. Null if the store cannot be lost.
   std::function<Task<Result<cluster::Ready>>()> recover;
 };
 
@@ -85,7 +85,7 @@ class TrainingLoop {
   LoopEnd end() const { return {context_.global_step(), context_.iterations(), reason()}; }
   /// True if `error` ends training quietly (LoopOptions::stops_quietly); from then on training counts as ended this way.
   bool ends_quietly(const Error& error);
-  /// True once training has ended quietly because of values that are not finite: nothing of it is saved.
+  /// True once training has ended quietly because of values that are not finite: then no further checkpoint is saved.
   bool is_poisoned() const { return poisoned_; }
   /// True if recovery may help against `error`.
   bool is_recoverable(const Error& error) const;

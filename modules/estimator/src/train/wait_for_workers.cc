@@ -135,9 +135,9 @@ void WorkerWait::warn_of_missing(const cluster::ServerStatus& status) {
   env_.log().warning("some workers have not come; the job ends without them");
 }
 
-/// Returns the error with which a worker's failure for good ends this wait: only if it wrote values that are not finite, or
-/// if the job is interrupted. Otherwise the job continues and saves its last checkpoint, because the updates so far are
-/// sound; checkpoints due before the last one are left out (CheckpointSaver::save_when_due()).
+/// Returns the error that ends this wait after a worker has failed for good: only if the worker wrote values that are not
+/// finite, or if the job is interrupted. Otherwise the job continues and saves its last checkpoint, because the updates so
+/// far are sound; it leaves out checkpoints due before the last one (CheckpointSaver::save_when_due()).
 Result<void> WorkerWait::check_failure(const cluster::ServerStatus& status) const {
   if (!status.failure || options_.saves_nothing) return {};
   if (status.failure->of_values()) return status.failure->error();

@@ -15,7 +15,7 @@ namespace shoal::checkpoint {
 
 /// One thread at a time. Any number of readers may read the same checkpoint.
 ///
-/// Errors: NotFound if a file is missing (also if it was deleted meanwhile), DataLoss if a file is damaged. The sentences
+/// Errors: NotFound if a file is missing (also if it was deleted meanwhile), DataLoss if a file is damaged. The messages
 /// name the checkpoint, the file, the variable, both checksums, and what to do.
 class Reader {
  public:
