@@ -179,8 +179,8 @@ Result<TrainAndEvaluateResult> run_ps(Environment& env, const Call& call) {
   return handed_in(env, call, std::move(report));
 }
 
-/// For a rank that arrives after the job's end: it ends with status 0. An evaluator still makes the evaluation that is
-/// missing.
+/// Ends a rank that arrives after the job's end, with status 0 and a line in the log. (An evaluator instead makes the
+/// evaluation that is missing.)
 TrainAndEvaluateResult came_too_late(Environment& env, const Call& call) {
   env.log().info("training finished before this task arrived; nothing to do");
   TaskReport report;

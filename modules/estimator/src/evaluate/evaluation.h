@@ -39,7 +39,7 @@ class LoadedVariables {
   static LoadedVariables make_places(Environment& env, const Graph& graph);
 
   Ref<Buffer> arena_;
-  std::vector<Place> places_;  // The place of each variable of the graph, in the graph's order.
+  std::vector<Place> places_;  // Where each variable of the graph lies in memory, in the graph's order.
 };
 
 /// The variables for `model`, which belongs to `estimator`: those of `reader`, or, where it is null, the values that

@@ -13,7 +13,7 @@ namespace shoal {
 /// an endless input, where `steps` has to end the evaluation.
 std::optional<std::string> note_on_steps(const Evaluation& evaluation);
 
-/// The reason why no step but the last of a training was evaluated.
+/// The reason why only the last step of a training was evaluated.
 enum class OnlyLastStep {
   kNoCheckpoint,  ///< Training wrote no other checkpoint.
   kStartDelay,    ///< The evaluator had not begun to search for checkpoints.

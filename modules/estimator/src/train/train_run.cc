@@ -51,7 +51,7 @@ Task<Result<void>> TrainRun::train(cluster::Ready ready) {
     const bool leaves = env_.leaving().stop_requested() && ended->reason == checkpoint::EndReason::kInterrupted;
     Result<void> closed = cancelled();
     if (!leaves) closed = co_await close(loop);
-    // If a value that is not finite ends training quietly here, close() runs a second time, without saving.
+    // If a value that is not finite ends training here, but as no error, close() runs a second time, without saving.
     if (!closed && loop.ends_quietly(closed.error())) closed = co_await close(loop);
     if (closed) co_return co_await end_.finish();
     if (gives_way(env_, closed.error())) {

@@ -74,7 +74,7 @@ bool reports_job(const TrainScope& scope) {
          scope.config().log_step_count_steps().value_or(0) > 0;
 }
 
-/// True if a hook of the caller or the model makes NanLoss a quiet stop (NanGuardOptions::fail is false).
+/// True if a hook of the caller or the model makes NanLoss end training without an error (NanGuardOptions::fail is false).
 bool has_quiet_guard(const TrainScope& scope, const EstimatorSpec& spec) {
   const auto is_quiet = [](const std::shared_ptr<Hook>& hook) { return hook && hook->is_quiet_nan_guard(); };
   return std::ranges::any_of(scope.request.hooks, is_quiet) || std::ranges::any_of(spec.training_hooks, is_quiet) ||
@@ -283,7 +283,7 @@ void plan_memory(const TrainScope& scope, const ModelBytes& bytes, MemoryBudget&
   }
   if (scope.distributed()) {
     const bool encodes = config.compression().any();
-    constexpr uint64_t kConnectionBytes = uint64_t(6) << 20;  // Connections' queues and TLS, as measured (docs/memory.md).
+    constexpr uint64_t kConnectionBytes = uint64_t(6) << 20;  // Measured: queues and TLS of connections (docs/memory.md).
     budget.set("connections", kConnectionBytes);
     budget.set("gradients", bounded_product(encodes ? 2 : 1, bytes.gradients), kSmaller);
     return;

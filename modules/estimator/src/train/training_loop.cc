@@ -156,7 +156,7 @@ void TrainingLoop::count_step(SteadyTime begun) {
 Task<Result<bool>> TrainingLoop::iterate() {
   const SteadyTime begun = options_.meters ? env_.now() : SteadyTime();
   SHOAL_CO_TRY(step_, co_await options_.store->begin(env_.interrupted()));
-  if (step_.global_step > context_.global_step()) {  // Other trainers continued while this one saved.
+  if (step_.global_step > context_.global_step()) {  // Other trainers continued while this one saved a checkpoint.
     context_.set_global_step(step_.global_step);
     if (reached_max()) co_return false;
   }
@@ -210,7 +210,7 @@ Task<Result<void>> TrainingLoop::after_update(const cluster::Outcome& outcome) {
   context_.count_iteration();
   if (options_.observer) options_.observer->stepped(int(options_.trainer_index), outcome.global_step);
   job_stops_ = outcome.stop;
-  const bool announced = step_.save_follows && outcome.global_step > step_.global_step;  // False: the update awaits pushes.
+  const bool announced = step_.save_follows && outcome.global_step > step_.global_step;  // False if more pushes must come.
   const bool may_save = announced || !options_.store->hears_of_saves();
   // An interrupted job saves at its end, and only if no task has failed.
   if (may_save && saves_after(outcome.global_step) && !env_.interrupted().stop_requested()) {

@@ -47,7 +47,7 @@ struct LoopOptions {
   std::optional<int64_t> max_steps;  ///< The global step at which training ends.
   uint64_t trainer_index = 0;
   bool allow_non_finite = false;
-  /// True if errors that otherwise end training with NanLoss end it quietly (NanGuardOptions::fail).
+  /// True if training ends without an error where it otherwise ends with NanLoss (NanGuardOptions::fail is false).
   bool stops_quietly = false;
   cluster::UpdateObserver* observer = nullptr;  ///< Null in programs: observers are for simulations and tests.
   monitor::TaskMeters* meters = nullptr;  ///< Null if the task has no endpoint for monitoring systems.
@@ -83,9 +83,9 @@ class TrainingLoop {
   Task<Result<bool>> save_to_give_way();
   /// The current state of the loop as a LoopEnd.
   LoopEnd end() const { return {context_.global_step(), context_.iterations(), reason()}; }
-  /// True if `error` ends training quietly (LoopOptions::stops_quietly); from then on training counts as ended this way.
+  /// True if `error` ends training without making it fail (LoopOptions::stops_quietly). Then also stops the loop.
   bool ends_quietly(const Error& error);
-  /// True once training has ended quietly because of values that are not finite: then no further checkpoint is saved.
+  /// True once ends_quietly() has returned true: values are not finite, and no further checkpoint is saved.
   bool is_poisoned() const { return poisoned_; }
   /// True if recovery may help against `error`.
   bool is_recoverable(const Error& error) const;

@@ -12,7 +12,7 @@ namespace shoal {
 
 struct WorkerWaitOptions {
   cluster::RemoteStore& servers;
-  CheckpointSaver* saver = nullptr;  ///< Saves the work of the workers meanwhile; null if nothing is saved.
+  CheckpointSaver* saver = nullptr;  ///< Saves checkpoints during the wait; null if none are saved.
   std::optional<int64_t> max_steps;
   SteadyTime made_ready{};      ///< The time when the chief last brought the model to the servers, or found it there.
   bool tells_positions = true;  ///< Whether the chief's own input can tell its position.
