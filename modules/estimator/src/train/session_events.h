@@ -7,7 +7,7 @@
 namespace shoal {
 
 /// Writes hyper-parameters (program flags and Estimator params) and the graph. The leading task calls it once per start, if
-/// it writes events. A flag replaces a param of the same name ("-" equals "_"). If the graph is too large, only logs that.
+/// it writes events. A flag replaces a param of the same name ("-" equals "_"). If the graph is too large, logs that.
 Result<void> write_session_start(TrainScope& scope, const Graph& graph, monitor::EventWriter& events);
 
 }  // namespace shoal

@@ -95,7 +95,7 @@ struct Sharing {
 /// the previous checkpoint intact. A layout that contradicts itself or the layout of another file is InvalidArgument.
 class Writer {
  public:
-  /// Whether a save makes a missing folder. (Every save also removes files that killed saves left over an hour ago.)
+  /// Whether a save makes a missing folder. (A save that writes data also removes hour-old files of killed saves.)
   enum class Folder {
     kMadeIfMissing,
     kIsThere,  ///< The folder must exist. If it was removed during training, it is not made again.
