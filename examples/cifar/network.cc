@@ -32,7 +32,7 @@ nn::LearningRate in_three_stages(double rate, int64_t steps) {
 }
 
 /// Returns the number of classes. Also records in the graph's meaning (graph/meaning.h) which class each label stands
-/// for: no op shows that, and a model of other classes must not be mistaken for this one.
+/// for. The ops do not show this, so a model of other classes could otherwise be mistaken for this one.
 int64_t note_classes(const shoal::Features& pictures, const shoal::Params& params) {
   std::vector<std::string> classes;
   for (const int64_t chosen : params.get_ints("classes")) classes.push_back(std::to_string(chosen));

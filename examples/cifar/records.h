@@ -28,7 +28,7 @@ struct Images {
 /// for a label above 9.
 shoal::Result<Images> read_records(shoal::Storage& storage, const std::vector<std::string>& paths);
 
-/// The images whose labels are in `classes`; their new labels are 0, 1, ... in the order of `classes`. Raises
+/// Returns the images whose labels are in `classes`, relabelled 0, 1, ... in the order of `classes`. Raises
 /// InvalidArgument unless `classes` has at least three different numbers from 0 to 9, NotFound if a class has no picture.
 Images of_classes(const Images& images, const std::vector<int64_t>& classes);
 

@@ -36,6 +36,6 @@ TEST(MnistCluster, AKilledWorkerIsStartedAgain) {
   const auto last = shoal::value_or_raise(shoal::checkpoint::latest(world.shared(), "/shared/model"));
   const std::string step = last.value().substr(last->rfind('-') + 1);
   EXPECT_GE(std::stoi(step), 60);
-  EXPECT_EQ(world.count_log("global_step = " + step), 1u) << world.report();  // A line in the log of the evaluator.
+  EXPECT_EQ(world.count_log("global_step = " + step), 1u) << world.report();  // The evaluator logs the last step once.
 }
 }  // namespace

@@ -9,7 +9,7 @@
 namespace models {
 
 struct CharLstmOptions {
-  int64_t characters = 0;  ///< The number of different characters; ids lie in [0, characters). Has no default.
+  int64_t characters = 0;  ///< The number of different characters; ids lie in [0, characters). Must be set.
   int64_t embedding = 64;  ///< The number of features of each character.
   int64_t units = 256;     ///< The number of units of the LSTM.
 };
@@ -32,11 +32,11 @@ struct GptOptions {
 /// Returns logits for the character that follows each character: embeddings of characters and positions, causal transformer
 /// blocks, a last layer norm, and a dense layer without bias.
 ///
-///   ids      [batch, time]              int64, each in [0, characters); time is a number, at most `context`
+///   ids      [batch, time]              int64, each in [0, characters); time is at most `context` and not a symbol
 ///   returns  [batch, time, characters]  float32
 ///
-/// Source: Radford et al., "Language models are unsupervised multitask learners" (GPT-2, 2019), section 2.3; weights start
-/// as there, normal with a standard deviation of 0.02.
+/// Source: Radford et al., "Language models are unsupervised multitask learners" (GPT-2, 2019), section 2.3.
+/// As in that paper, weights are initialized from a normal distribution with a standard deviation of 0.02.
 shoal::Value gpt(shoal::Value ids, shoal::nn::Mode mode, const GptOptions& options);
 
 }  // namespace models

@@ -15,7 +15,7 @@ struct ResNet20Options {
   /// The regularizer of all kernels. The paper's weight decay of 1e-4 is .l2 = 5e-5, since the penalty here is not
   /// halved.
   shoal::nn::Regularizer kernel_regularizer;
-  bool recompute = false;  ///< Training computes blocks again for the gradient: less memory, more time (nn::recompute()).
+  bool recompute = false;  ///< True: recomputes blocks for the gradient, with less memory but more time (nn::recompute()).
   double norm_decay = 0.99;  ///< A moving average keeps this fraction of its value at each step.
 };
 

@@ -16,8 +16,8 @@ namespace nn = shoal::nn;
 namespace ops = shoal::ops;
 using shoal::Value;
 
-/// Returns the number of characters. Also records in the graph's meaning (graph/meaning.h) which character each id
-/// stands for: no op shows that, and a model of another text must not be mistaken for this one.
+/// Returns the number of characters. Also records in the graph's meaning (graph/meaning.h) which character each id stands
+/// for. The ops do not show this, so a model of another text could otherwise be mistaken for this one.
 int64_t note_characters(const shoal::Features& features, const shoal::Params& params) {
   std::vector<std::string> characters;
   for (const char character : params.get_string("characters")) characters.emplace_back(1, character);
@@ -26,7 +26,7 @@ int64_t note_characters(const shoal::Features& features, const shoal::Params& pa
   return int64_t(characters.size());
 }
 
-/// Makes the spec from the logits at each position. The labels are the characters that follow.
+/// Makes the spec from the logits at each position. The label of a position is the character that follows there.
 shoal::EstimatorSpec predict_next(Value logits, const shoal::Labels& labels, shoal::Mode mode,
                                   const shoal::Params& params) {
   shoal::EstimatorSpec spec;

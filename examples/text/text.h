@@ -23,9 +23,9 @@ Text load_text(std::optional<std::string> data_dir, uint64_t seed);
 /// Writes a play of about `size` characters: speakers with names, sentences with subject, verb and object.
 std::string generate_play(size_t size, uint64_t seed);
 
-/// Pieces of a text: `ids` has the ids of their characters, int64 [count, length], and `next` the ids of the characters one
-/// place further on. A piece begins every `stride` characters; a rest too short for a piece is not used. Raises
-/// InvalidArgument unless the text has more than `length` characters, all of them in `characters`.
+/// Pieces of a text. `ids` holds the ids of their characters, int64 [count, length]; `next` holds for each character the
+/// id of the character that follows it. A piece begins every `stride` characters; a rest too short for one is dropped.
+/// Raises InvalidArgument unless the text has more than `length` characters and `characters` contains all of them.
 struct Windows {
   shoal::Tensor ids;
   shoal::Tensor next;

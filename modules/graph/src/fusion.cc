@@ -98,7 +98,7 @@ void pool_before_relu(Flow& flow) {
     if (!rewrites_of(flow.nodes[size_t(relu)]).after_maxima) continue;
     const auto ways = ways_back(flow, readers, relu, pool);
     if (!ways) continue;
-    // Node `relu` is now the pool and node `pool` the relu, so readers of the pooled values now read the relu's result.
+    // After the exchange node `relu` is the pool and node `pool` the relu, so readers of the pooled values read the relu.
     exchange(flow, relu, pool);
     FlowNode& activation = flow.nodes[size_t(pool)];
     const ValueType pooled = flow.type({relu, 0});

@@ -24,7 +24,7 @@ const ValueType& Value::type() const { return graph().node(node_).outputs[size_t
 
 struct Graph::State {
   struct SharedScope {
-    std::string name;          // The full name of the scope with a slash at its end, as State::scope has it.
+    std::string name;          // The full name of the scope, ending with a slash like State::scope.
     std::string variables_of;  // The full name, with a slash, of the earlier scope that made the variables.
   };
 
@@ -44,7 +44,7 @@ struct Graph::State {
   struct NodeRange {
     NodeId begin, end;
   };
-  std::vector<NodeRange> recomputed_parts = {};  // In ascending order, without overlaps.
+  std::vector<NodeRange> recomputed_parts = {};  // In ascending order and without overlaps.
   int open_recomputed_parts = 0;
   std::multimap<uint64_t, NodeId> encoded = {};  // Inputs that encoded_input() made; the key is hash_of_encoding().
 };
@@ -150,13 +150,13 @@ Value Graph::constant(Tensor value, std::string_view name) {
   Node node{.op = std::string(op_of(Source::kConstant)), .outputs = {{value.dtype(), value.shape()}}};
   node.constant = std::move(value);
   node.name = unique_name(name);
-  state_->used_names.erase(node.name);  // append() refuses a name in use and inserts the name again.
+  state_->used_names.erase(node.name);  // append() reserves the name itself and refuses a reserved one.
   return Value(this, append_or_raise(std::move(node)), 0);
 }
 
 namespace {
 
-/// Keeps the size of a variable so small that sums and products of sizes do not overflow anywhere.
+/// Refuses a variable so large that sums and products of sizes could overflow.
 Result<void> check_size(const Variable& variable) {
   constexpr int64_t kBytesMax = int64_t(1) << 56;
   int64_t bytes = int64_t(size_of(variable.dtype));
@@ -221,7 +221,7 @@ std::vector<Value> Graph::add(std::string_view op, std::vector<Value> inputs, At
                               std::string_view name) {
   Node node{.op = std::string(op), .inputs = std::move(inputs), .attributes = std::move(attributes)};
   node.name = unique_name(name.empty() ? op : name);
-  state_->used_names.erase(node.name);  // append() refuses a name in use and inserts the name again.
+  state_->used_names.erase(node.name);  // append() reserves the name itself and refuses a reserved one.
   if (const OpDef* def = state_->catalogue->find(op); def && def->random && !node.attributes.has("key")) {
     // The key depends on the name only: the seed is applied when the graph is compiled, so models that differ only in their
     // seeds have equal graphs.

@@ -59,11 +59,11 @@ struct Placed {
   size_t end;
 };
 
-/// Returns the offset of the smallest sufficient gap between blocks alive at the same time as `block`, else their end.
+/// Returns the start of the smallest gap for `block` between the blocks alive at the same time. Without a gap: their end.
 size_t best_fit(const Block& block, const std::vector<Placed>& placed_by_offset) {
   size_t best_offset = 0;
   size_t best_gap = SIZE_MAX;
-  size_t end = 0;  // The highest end of the blocks that were seen so far and live at the same time.
+  size_t end = 0;  // The highest end among the blocks seen so far that are alive at the same time as `block`.
   for (const Placed& other : placed_by_offset) {
     if (other.last < block.first || block.last < other.first) continue;
     if (other.offset > end) {
@@ -101,7 +101,7 @@ std::vector<size_t> order_by(const std::vector<Block>& blocks, Key key) {
 }
 
 size_t largest_sum(const std::vector<Block>& blocks) {
-  // Pairs of a step and bytes: added in the first step of a block, and subtracted in the step after its last.
+  // Pairs of a step and bytes. A block adds its bytes in its first step, and subtracts them in the step after its last one.
   std::vector<std::pair<int32_t, int64_t>> changes;
   for (const Block& block : blocks) {
     changes.emplace_back(block.first, int64_t(block.bytes));

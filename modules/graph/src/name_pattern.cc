@@ -22,7 +22,7 @@ Result<NamePattern> NamePattern::make(std::string text) {
   }
 }
 
-/// In these expressions a dot matches everything except line breaks, but a column's name may contain one.
+/// In these expressions a dot does not match a line break, but the name of a column may contain a line break.
 bool NamePattern::matches(std::string_view name) const {
   if (std::regex_match(name.begin(), name.end(), compiled_->regex)) return true;
   std::string in_one_line(name);

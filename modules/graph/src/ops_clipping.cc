@@ -39,7 +39,7 @@ std::vector<Value> clip_gradient(const GradientRequest& request) {
   return request.graph.add("clip_grad", {request.output_gradients[0], request.node.inputs[0]}, request.node.attributes);
 }
 
-/// dx = dy x / norm, and 0 where the norm is 0, since no direction is better than another there.
+/// dx = dy x / norm. Where the norm is 0, dx is 0, since no direction is better than another there.
 std::vector<Value> global_norm_gradient(const GradientRequest& request) {
   const Value norm = request.outputs[0];
   const Value is_zero = ops::equal(norm, ops::scale(norm, 0));

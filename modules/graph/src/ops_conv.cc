@@ -69,7 +69,7 @@ std::vector<Value> conv2d_transpose_gradient(const GradientRequest& request) {
   return result;
 }
 
-/// Padding, height and width of a transposed convolution's result. Invalid values are left to the shape rule.
+/// Padding, height and width of a transposed convolution's result. The shape rule later refuses invalid arguments.
 struct Transposed {
   std::vector<int64_t> padding{0, 0, 0, 0};
   std::vector<int64_t> size{0, 0};

@@ -177,7 +177,7 @@ std::vector<Value> gru_gradient(const GradientRequest& request) {
                                     {"lengths", input_named(request, "lengths")},
                                     {"dsequence", request.output_gradients[0]},
                                     {"dlast_hidden", request.output_gradients[1]}});
-  // The gradient of the products with the state. It differs from dprojection in the part that r is multiplied with.
+  // The gradient of h[t-1] recurrent_kernel^T. It equals dprojection except in the last third, which r multiplies.
   const Value drecurrent = gradients[1];
   std::vector<Value> result(request.node.inputs.size());
   give(request, result, "projection", gradients[0]);
@@ -201,7 +201,7 @@ double per_unit(const Attributes&, Operands inputs, Operands) {
 }  // namespace
 
 void add_recurrent_ops(const AddOp& add) {
-  // Each op may overwrite its first input: at each step it reads its part before it writes the gates or gradients there.
+  // Each op may overwrite its first input: each step reads a part of that input, then writes gates or gradients there.
   add({.name = "lstm",
        .inputs_min = 2,
        .inputs_max = 5,

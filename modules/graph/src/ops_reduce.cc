@@ -81,8 +81,8 @@ Outputs broadcast_like_types(Types inputs, const Attributes& attributes) {
   return invalid_argument("x " + to_string(x) + " does not broadcast to like " + to_string(like));
 }
 
-/// The attributes of a reduction's gradient: the reduced axes. Empty after a reduction to a scalar, whose gradient
-/// broadcasts without axes.
+/// Returns the attribute with the reduced axes for the op that computes the gradient. No attributes after a reduction to a
+/// scalar, whose gradient broadcasts to any shape.
 Attributes axes_of(const GradientRequest& request) {
   if (!request.node.attributes.has("axes")) return {};
   return {{"axes", request.node.attributes.get_ints("axes")}};

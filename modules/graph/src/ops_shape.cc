@@ -84,7 +84,7 @@ std::vector<int> axes_left(const DimShape& from, const DimShape& shape) {
 }
 
 /// Returns the size that a -1 in `shape` stands for: the product of the numbers of `from`, divided by the product of
-/// the other numbers of `shape`; or the one symbol of `from` that `shape` lacks, as the attribute "shape" encodes it.
+/// the other numbers of `shape`. If `shape` lacks one symbol of `from`, returns size_of_axis() of its axis.
 int64_t size_left(const DimShape& from, const DimShape& shape) {
   auto product = [](const DimShape& sizes) {
     int64_t result = 1;

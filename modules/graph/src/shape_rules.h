@@ -50,9 +50,9 @@ Result<double> real_attribute(const Attributes& attributes, std::string_view nam
 Result<std::string> string_attribute(const Attributes& attributes, std::string_view name);
 Result<bool> bool_attribute(const Attributes& attributes, std::string_view name);
 
-/// The type of the output of two float32 operands that broadcast.
+/// The type of the output of two float32 operands: float32 with the shape that they broadcast to.
 Outputs broadcast_types(Types inputs, const Attributes& attributes);
-/// A rule for element-wise ops: float32 operands with these names and equal shapes, and an output like input 0.
+/// A rule for element-wise ops: float32 operands with these names and equal shapes; the output has the type of input 0.
 ShapeRule elementwise_rule(std::vector<std::string> names);
 
 /// Inputs by name, for ops with optional inputs (named_inputs.h). An invalid Value is an input that was left out.
@@ -90,7 +90,7 @@ Attributes conv2d_attributes(std::array<int64_t, 2> strides, std::vector<int64_t
 // Checks that are used by both dense and conv2d.
 Result<void> expect_bias(const ValueType& bias, const ValueType& kernel);
 Result<void> expect_activation(const Attributes& attributes);
-/// Returns the gradient of a node (dense, conv2d, batch_norm) before its fused activation, from that of its result.
+/// Given the gradient of a node's result (dense, conv2d, batch_norm), returns that of its value before the activation.
 Value before_activation(const GradientRequest& request);
 
 // Helpers that count multiply-adds (OpDef::multiply_adds).

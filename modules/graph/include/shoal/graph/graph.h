@@ -36,7 +36,7 @@ class Value {
   Value(Graph* graph, NodeId node, int output) : graph_(graph), node_(node), output_(output) {}
 
   bool valid() const { return graph_ != nullptr; }
-  /// Raises InvalidArgument for an invalid Value, and so do type() and the functions based on it.
+  /// Raises InvalidArgument for an invalid Value. So do type() and the functions that call it.
   Graph& graph() const {
     if (!valid()) raise_invalid();
     return *graph_;
@@ -137,10 +137,10 @@ class Graph {
     size_t shared_before_;
   };
   Scope scope(std::string_view name) { return Scope(*this, name); }
-  /// A scope that uses the variables of an earlier scope, found by their names (nn::Shared is based on it).
-  /// `variables_of` names the earlier scope. If `variables_of` is empty, the new scope makes its own variables and its
-  /// name is stored there. InvalidArgument for a variable that the earlier scope lacks or has with another type or
-  /// shape. Only the initializers of the earlier scope are used.
+  /// A scope that uses the variables of an earlier scope, found by their names (the base of nn::Shared). `variables_of`
+  /// names the earlier scope. If the string is empty, the new scope makes its own variables and writes its own name into
+  /// the string, for later scopes. InvalidArgument for a variable that the earlier scope lacks or has with another type or
+  /// shape. A scope that uses existing variables ignores its own initializers.
   Scope shared_scope(std::string_view name, std::string& variables_of) { return Scope(*this, name, &variables_of); }
   /// True in a scope that uses existing variables and makes none.
   bool finds_variables() const;
@@ -191,8 +191,8 @@ class Graph {
 
  private:
   friend struct GraphReader;  // Rebuilds a graph from its description (graph_json.cc).
-  /// Checks a node, infers its types and adds it. All nodes are added here. `node.name` is a full, unused name; sources
-  /// have their outputs set already.
+  /// Checks a node, infers its types and adds it; all nodes are added through this function. `node.name` is a full, unused
+  /// name. The caller sets the outputs of sources, since no op infers them.
   Result<NodeId> append(Node node);
   NodeId append_or_raise(Node node);
   Result<void> add_variable(Variable variable);

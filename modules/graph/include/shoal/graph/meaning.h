@@ -60,7 +60,7 @@ class Meaning {
   const Facts& facts() const;
   /// True if some fact has a list with these items.
   bool has_list(const MeaningList& list) const;
-  /// A copy of this meaning in which all keys that `other` has get the facts of `other`.
+  /// A copy of this meaning. Under each key where `other` has a fact that is new here, it has all facts of `other` instead.
   Meaning updated_by(const Meaning& other) const;
 
   /// Returns one line of JSON:
@@ -83,8 +83,8 @@ std::string meaning_subject(const std::string& key);
 /// Which facts of two models have to agree when their meanings are compared.
 enum class MeaningScope : uint8_t {
   kWhole,  ///< For a model in training: everything has to be equal.
-  /// For a model of another mode, which may lack facts that only training records, and have others: compares only keys
-  /// that both models have. The facts of one model must be a subset of the facts of the other.
+  /// For models of two modes, since each mode may record facts that the other lacks: compares only the keys that both
+  /// models have. Under such a key, the facts of one model must include all facts of the other.
   kPart,
 };
 

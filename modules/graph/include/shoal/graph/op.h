@@ -39,7 +39,7 @@ struct GradientRequest {
 /// input.
 using GradientRule = std::function<std::vector<Value>(const GradientRequest& request)>;
 
-/// One execution of a user's own op. The outputs are dense memory with undefined contents.
+/// One execution of a user's own op. The outputs are dense memory with undefined contents, which the kernel overwrites.
 struct OpCall {
   std::span<const TensorView> inputs;  ///< The data of shape-only inputs is null.
   std::span<const MutableTensorView> outputs;
@@ -82,7 +82,7 @@ struct OpDef {
   /// All attributes of a user's own op. The op's shape rule and kernel find each of them in the node, with the right type.
   std::vector<AttributeDef> attributes{};
   ShapeRule shape_rule = {};
-  GradientRule gradient = {};  ///< Empty: there is no gradient, and a loss that needs it is refused.
+  GradientRule gradient = {};  ///< Empty: the op has no gradient, and gradients() refuses a loss that needs it.
   /// True: the outputs count as constants in differentiation, so neither this op nor those before it need a gradient.
   bool stops_gradient = false;
   /// The inputs of which the op uses only the shape: their contents are not computed for this op.

@@ -101,7 +101,7 @@ Value stop_gradient(Value x, std::string_view name = "");
 /// those computed from x, so they are computed a second time. gradients() uses it for recomputation (nn::recompute()).
 Value recompute_from(Value x, std::string_view name = "");
 
-/// Sets each element to zero with probability `rate` and divides the others by 1 - rate, so that the mean stays. For
+/// Sets each element to zero with probability `rate` and divides the others by 1 - rate, which keeps the mean. For
 /// training graphs.
 ///
 ///   x     any shape, float32

@@ -15,14 +15,14 @@ struct Conv1dOptions {
   /// Pads with zeros. Explicit sizes apply to left and right; top and bottom have to be 0.
   Padding padding = Padding::valid();
   int64_t dilation = 1;  ///< A number >= 1.
-  int64_t groups = 1;    ///< As Conv2dOptions::groups.
+  int64_t groups = 1;    ///< As in Conv2dOptions::groups.
 };
 /// Cross-correlation along one axis: a conv2d of images one pixel high.
 ///
 ///   x        [n, W, I]           float32
 ///   kernel   [O, I/groups, KW]   float32
 ///   bias     [O]                 float32; an invalid Value means none
-///   returns  [n, OW, O]          float32, OW as of conv2d
+///   returns  [n, OW, O]          float32, OW as in conv2d()
 Value conv1d(Value x, Value kernel, Value bias = {}, const Conv1dOptions& options = {}, std::string_view name = "");
 
 struct Conv2dTransposeOptions {
@@ -30,10 +30,10 @@ struct Conv2dTransposeOptions {
   std::array<int64_t, 2> strides{1, 1};
   /// The padding of the conv2d whose direction this op reverses. It makes the result smaller: borders are cut off.
   Padding padding = Padding::valid();
-  /// Rows and columns added at the bottom and right; each below the stride.
+  /// Rows and columns that are added at the bottom and right of the result; each below the stride.
   std::array<int64_t, 2> output_padding{0, 0};
   std::array<int64_t, 2> dilations{1, 1};  ///< The dilations down and right; each >= 1.
-  int64_t groups = 1;                      ///< As Conv2dOptions::groups.
+  int64_t groups = 1;                      ///< As in Conv2dOptions::groups.
 };
 /// Transposed convolution: computes the gradient of conv2d(y, kernel) with respect to y, where x is the gradient of the
 /// result of conv2d. It makes images larger where conv2d makes them smaller.

@@ -32,12 +32,12 @@ struct CheckRangeOptions {
 Value check_range(Value x, const CheckRangeOptions& options, std::string_view name = "");
 
 struct BucketizeOptions {
-  /// The op adds spacing * position to each id, by its position on the last axis. 0: all positions share their ids.
+  /// The op adds spacing * p to the id at position p of the last axis. 0: all positions share their ids.
   int64_t spacing = 0;
-  int64_t missing_id = -1;  ///< The id of NaN. Unless it is -1, the op adds spacing * position to it, too.
+  int64_t missing_id = -1;  ///< The id of NaN. Unless missing_id is -1, the op adds spacing * p to it as well.
 };
 /// Returns the number of the interval in which each x lies, that is, how many boundaries are <= x. With boundaries b1 <
-/// ... < bn: 0 below b1, i in [bi, bi+1), n from bn on.
+/// ... < bn, the result is 0 for x < b1, i for bi <= x < bi+1, and n for x >= bn.
 ///
 ///   x           [...]  float32
 ///   boundaries  [n]    float32, ascending; n is a number

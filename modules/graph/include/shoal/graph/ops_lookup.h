@@ -12,7 +12,7 @@ namespace shoal::ops {
 ///
 ///   x        [a..., K, b...]  any type
 ///   indices  [i...]           int64 or int32, each in [0, K)
-///   axis     of K; below 0 counts from the end
+///   axis     the axis of size K; a number below 0 counts from the end
 ///   returns  [a..., i..., b...]
 ///
 /// An index out of range ends the step with InvalidArgument, which names row and value. The gradient for x adds up the
@@ -52,7 +52,7 @@ struct EmbeddingBagOptions {
 Value embedding_bag(Value table, Value ids, const EmbeddingBagOptions& options = {}, std::string_view name = "");
 
 struct OneHotOptions {
-  int64_t depth = 0;     ///< At least 1. There is no default.
+  int64_t depth = 0;     ///< The number of classes, at least 1. Must be set.
   double on_value = 1;   ///< The value at the position of the index.
   double off_value = 0;  ///< The value at all other positions.
 };

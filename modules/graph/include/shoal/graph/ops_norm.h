@@ -25,8 +25,8 @@ struct BatchNorm {
 ///   x             [n, ..., C]  float32, rank >= 2; means over nothing (n = 0) are NaN
 ///   scale, shift  [C]          float32
 ///
-/// No gradient flows through the outputs mean and variance, which are for moving averages; a loss that depends on them is
-/// InvalidArgument when it is differentiated.
+/// The outputs mean and variance are for moving averages and have no gradient: gradients() raises InvalidArgument for a
+/// loss that depends on them.
 /// Source: Ioffe, Szegedy, "Batch normalization" (ICML 2015), algorithms 1 and 2.
 BatchNorm batch_norm(Value x, Value scale, Value shift, const NormOptions& options = {}, std::string_view name = "");
 
@@ -43,7 +43,7 @@ Value batch_norm_inference(Value x, Value scale, Value shift, const Moments& mom
 ///
 ///   x             [..., C]  float32, rank >= 1, C >= 1
 ///   scale, shift  [C]       float32
-///   returns       as x
+///   returns       the shape of x
 ///
 /// Source: Ba, Kiros, Hinton, "Layer normalization" (2016).
 Value layer_norm(Value x, Value scale, Value shift, const NormOptions& options = {}, std::string_view name = "");
@@ -56,9 +56,9 @@ struct GroupNormOptions {
 };
 /// Divides the channels of each example into groups of neighbours and normalizes each group over all positions.
 ///
-///   x             [n, ..., C]  float32, rank >= 2; sizes but n are numbers from 1
+///   x             [n, ..., C]  float32, rank >= 2; all sizes except n are numbers >= 1
 ///   scale, shift  [C]          float32
-///   returns       as x
+///   returns       the shape of x
 ///
 /// Source: Wu, He, "Group normalization" (ECCV 2018).
 Value group_norm(Value x, Value scale, Value shift, const GroupNormOptions& options = {}, std::string_view name = "");

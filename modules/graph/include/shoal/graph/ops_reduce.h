@@ -11,7 +11,7 @@
 namespace shoal::ops {
 
 struct ReduceOptions {
-  /// Each in [-rank, rank), where negative ones count from the end; none twice. Empty: all axes.
+  /// The axes to reduce, each in [-rank, rank) and none twice; a negative one counts from the end. Empty: all axes.
   std::vector<int64_t> axes{};
   bool keep_dims = false;  ///< True: the reduced axes stay in the shape, with size 1.
 };

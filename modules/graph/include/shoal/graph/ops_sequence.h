@@ -63,7 +63,7 @@ struct AttentionOptions {
   int64_t heads = 1;  ///< At least 1. The numbers of features must be multiples of it.
   /// True: position i attends to positions 0 to i only. There must be as many queries as keys.
   bool causal = false;
-  Value lengths = {};  ///< The number of valid keys of each sequence, [n]. None: all.
+  Value lengths = {};  ///< The number of valid keys of each sequence, [n]. None: all keys are valid.
   /// The factor for scores. 0: 1 / sqrt(features of a head).
   double scale = 0;
 };

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Passes make the input of a backend's compilation: the part of a graph that some fetches and updates need, simplified.
-/// The graph itself is not changed. No pass changes a bit of any value, except the sign of a zero if it moves a max_pool
+/// Passes prepare a graph for a backend's compilation: they extract the part that some fetches and updates need,
+/// and simplify it in a copy. No pass changes a bit of any value, except the sign of a zero if it moves a max_pool
 /// before its relu.
 #include <vector>
 
@@ -10,7 +10,7 @@
 
 namespace shoal {
 
-/// One output of one node of a Flow. node -1: no value, for an operand of which the op uses only the shape.
+/// One output of one node of a Flow. If node is -1, there is no value: the op uses only the shape of this operand.
 struct FlowValue {
   int32_t node = -1;
   int32_t output = 0;
@@ -35,12 +35,12 @@ struct Flow {
   const ValueType& type(FlowValue value) const { return nodes[size_t(value.node)].node.outputs[size_t(value.output)]; }
 };
 
-/// Extracts the part of `graph` that these values need, and the variables `kept` (full names). InvalidArgument for a value
-/// that is invalid or belongs to another graph, NotFound for a variable that does not exist.
+/// Extracts the part of `graph` that fetches and updates need, and the variables `kept` (full names). InvalidArgument for a
+/// value that is invalid or belongs to another graph, NotFound for a variable that does not exist.
 Result<Flow> extract(const Graph& graph, const std::vector<Value>& fetches, const std::vector<Value>& updates,
                      const std::vector<std::string>& kept = {});
 
-/// Removes nodes that nothing needs.
+/// Removes nodes that no fetch, update or kept variable needs.
 void prune(Flow& flow);
 /// Merges equal nodes (op, operands, attributes, constant bytes) into the first of them.
 void merge_equal_nodes(Flow& flow);
@@ -54,7 +54,7 @@ void pool_before_relu(Flow& flow);
 /// Lets dense, conv2d and batch_norm apply a relu (attribute "activation") if nothing but the relu reads their result.
 /// Lets batch_norm also do an addition before the relu; the addend becomes its fourth input.
 void fuse_activations(Flow& flow);
-/// Lets batch_norm_grad compute a relu's gradient itself (from a sixth input), if no other node reads that gradient.
+/// Lets batch_norm_grad compute a relu's gradient too, if no other node reads it. The relu's result becomes input 5.
 void fuse_gradients(Flow& flow);
 
 /// Calls extract() and all passes.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The rewrites that passes may apply to an op (passes.h). Default: none. All but after_maxima keep every bit.
+/// The rewrites that passes may apply to an op (passes.h). Default: none. Only after_maxima can change a bit of a result.
 #include <span>
 #include <string_view>
 
@@ -23,31 +23,31 @@ struct Rewrites {
   /// The activation function that this op computes, such as "relu"; empty: none. The node that produces the operand may
   /// compute it instead, if its `takes_activation` names the same function.
   std::string_view activation;
-  /// The activation that this op can apply to output 0, if its attribute "activation" names it; with "none" it applies
-  /// none. Empty: the op has no such attribute.
+  /// The activation that this op applies to output 0 if its attribute "activation" names it; with "none" the op applies no
+  /// activation. Empty: the op has no such attribute.
   std::string_view takes_activation;
   /// True: output 0 is the sum of the two operands if they have the same type. A node that produces one of them and has
   /// an `addend` may do the addition instead.
   bool addition = false;
-  /// The number of the input that this op adds to output 0 before the activation: an optional input, the last. -1: none.
+  /// The index of the optional last input, which this op adds to output 0 before the activation. -1: the op has none.
   int addend = -1;
 
   // These members let a gradient op undo a fused activation.
 
   /// True: output 0 is input 0 where input 1, the result of an activation, is above 0, and 0 elsewhere.
   bool mask = false;
-  /// The number of the input that masks input 0 (see `mask`) before anything else: an optional input, the last. -1: none.
+  /// The index of the optional last input, which masks input 0 (see `mask`) before the op uses it. -1: the op has none.
   int masked_by = -1;
 
   // These members let passes exchange the order of an activation and a pooling.
 
-  /// True: output 0 has the largest elements of parts of input 0, and output 1 their positions.
+  /// True for a max pooling: output 0 has the largest element of each part of input 0, output 1 the elements' positions.
   bool takes_maxima = false;
   /// True for the gradient of a takes_maxima op: output 0 has the elements of input 0 at the positions in input 1, and
   /// 0 elsewhere.
   bool spreads_to_maxima = false;
-  /// True: the op may come after a takes_maxima op instead of before it, and its gradient, a `mask`, before the
-  /// spreads_to_maxima op instead of after it. The values are the same, except for the sign of a zero.
+  /// True: passes may move this op from before a takes_maxima op to behind it. Likewise they may move its gradient, a
+  /// `mask`, from behind the spreads_to_maxima op to before it. The values stay the same, except for the sign of a zero.
   bool after_maxima = false;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Text in a model. Graphs compute with ids, not with text: the graph records at its inputs how text becomes ids, and
-/// the CPU converts each batch before it feeds the graph. So training, evaluation, prediction and export do the same.
+/// the CPU converts each batch before it feeds the graph. So training, evaluation, prediction and export use the same ids.
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -21,7 +21,7 @@ struct TextEncoding {
   /// The names of ids 0 to size - 1. Null: texts are hashed.
   std::shared_ptr<const Vocabulary> vocabulary = {};
   /// With a vocabulary: unknown texts are hashed into this many further ids, after those of the names; 0: none. Without
-  /// a vocabulary: texts become hash modulo `buckets`; 0: the whole hash as a signed number, for ops::cross_ids().
+  /// a vocabulary: the id is the text's hash modulo `buckets`; 0: the whole hash as a signed number, for ops::cross_ids().
   int64_t buckets = 0;
   /// True: a text that the vocabulary lacks (if there are no buckets) ends the step with InvalidArgument, which names
   /// the row. False: the text becomes `unknown_id`.
@@ -31,7 +31,7 @@ struct TextEncoding {
   std::vector<std::string> missing = {""};
   int64_t missing_id = -1;
 
-  /// The number of ids, without unknown_id and missing_id; 0 for whole hashes.
+  /// The number of ids, without unknown_id and missing_id; 0 if each id is a whole hash.
   int64_t size() const { return (vocabulary ? vocabulary->size() : 0) + buckets; }
   /// The id of one text, hashed by hash64() (random.h). InvalidArgument for an unknown text if refuse_unknown is set.
   Result<int64_t> id_of(std::string_view text) const;
