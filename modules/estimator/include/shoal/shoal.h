@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// All that a program which trains a model needs: one include to begin with.
+/// One include with all that a training program needs, to begin with.
 ///
 /// Headers for special uses are left out: `shoal/testing/world.h` for tests in virtual time, and the readers of the files
 /// that Shoal writes (`shoal/checkpoint/`, `shoal/monitor/`). The files of a larger program compile faster if each includes
@@ -52,7 +52,7 @@
 #include "shoal/base/production.h"
 #include "shoal/base/stop.h"
 
-// The data.
+// Headers for the data of a program: random numbers, tensors, datasets and readers of files.
 #include "shoal/base/random.h"
 #include "shoal/base/storage.h"
 #include "shoal/base/tensor.h"
@@ -73,13 +73,13 @@
 #include "shoal/data/text_files.h"
 #include "shoal/data/tf_example.h"
 
-// Tables.
+// Headers for tables: columns and statistics over them.
 #include "shoal/columns/boundaries.h"
 #include "shoal/columns/column.h"
 #include "shoal/columns/layer.h"
 #include "shoal/columns/statistics.h"
 
-// The model.
+// Headers for the model: graph, ops, layers, losses, optimizers.
 #include "shoal/graph/graph.h"
 #include "shoal/graph/op.h"
 #include "shoal/graph/ops.h"

@@ -59,16 +59,16 @@ struct BaselineOptions {
 };
 
 struct ClassifierOptions {
-  /// 2: nn::binary_head(); more: nn::multi_class_head(). 0: the size of label_vocabulary, or 2 if that is empty.
+  /// The number of classes. 2: nn::binary_head(); more: nn::multi_class_head(). 0: as many as in label_vocabulary, else 2.
   int64_t n_classes = 0;
-  std::string weight_column = {};               ///< The name of the feature with example weights. "": all are 1.
+  std::string weight_column = {};               ///< The name of the feature with example weights. "": all weights are 1.
   std::vector<std::string> label_vocabulary{};  ///< The names of the classes: labels are text. Empty: labels are ids.
   nn::LossReduction loss_reduction = nn::LossReduction::kSumOverBatchSize;
 };
 /// Options of the regressors (linear_regressor() and so on), whose head is nn::regression_head().
 struct RegressorOptions {
   int64_t label_dimension = 1;     ///< How many numbers are predicted for each example, 1 or more.
-  std::string weight_column = {};  ///< The name of the feature with example weights. "": all are 1.
+  std::string weight_column = {};  ///< The name of the feature with example weights. "": all weights are 1.
   nn::LossReduction loss_reduction = nn::LossReduction::kSumOverBatchSize;
 };
 

@@ -43,9 +43,9 @@ struct EarlyStoppingOptions {
 };
 
 // All functions raise InvalidArgument for an empty metric, a threshold that is NaN, a number of steps that is not
-// positive, and a negative min_steps. Exactly one of run_every_secs and run_every_steps must be set, to more than 0, or
-// they raise it, too. A result that lacks the metric is skipped, with one warning; the part of a damaged event file
-// behind the damage is skipped too. If a folder cannot be read, the hook warns and tries again after the next interval.
+// positive, a negative min_steps, and unless exactly one of run_every_secs and run_every_steps is set, to more than 0.
+// A result that lacks the metric is skipped, with one warning. If an event file is damaged, the results behind the
+// damage are skipped, too. If a folder cannot be read, the hook warns and tries again after the next interval.
 
 /// Stops once any result of `metric` is greater than `threshold`.
 std::shared_ptr<Hook> stop_if_higher(std::string metric, double threshold, EarlyStoppingOptions options = {});
@@ -56,10 +56,10 @@ std::shared_ptr<Hook> stop_if_lower(std::string metric, double threshold, EarlyS
 /// it. Results of earlier runs count: if the metric had already stopped rising before the job was started again, the
 /// job stops after its first step.
 std::shared_ptr<Hook> stop_if_no_increase(std::string metric, int64_t max_steps_without, EarlyStoppingOptions options = {});
-/// As stop_if_no_increase(), for a metric that should fall.
+/// Like stop_if_no_increase(), for a metric that should fall.
 std::shared_ptr<Hook> stop_if_no_decrease(std::string metric, int64_t max_steps_without, EarlyStoppingOptions options = {});
 
-/// Stops once `should_stop` returns true. The hook calls it after each read, with all results from step min_steps on
+/// Stops once `should_stop` returns true. The hook calls it after each read, with all results at steps >= min_steps
 /// (maybe none). An exception of `should_stop` ends the run. Raises InvalidArgument for an empty function.
 std::shared_ptr<Hook> stop_if(std::function<bool(const EvaluationHistory&)> should_stop, EarlyStoppingOptions options = {});
 

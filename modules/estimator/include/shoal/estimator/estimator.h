@@ -33,14 +33,14 @@ struct EvaluateOptions {
   std::optional<int64_t> steps = {};  ///< How many batches to evaluate; None: until the input ends.
   std::vector<std::shared_ptr<Hook>> hooks{};
   std::optional<std::string> checkpoint = {};  ///< The prefix of a checkpoint; by default the newest.
-  std::optional<std::string> name = {};        ///< Results go to eval_<name>. None: to eval.
+  std::optional<std::string> name = {};        ///< Results go to the folder eval_<name>; without a name, to eval.
 };
 
 struct PredictOptions {
   std::vector<std::string> keys{};  ///< Give only these predictions; empty: all.
   std::vector<std::shared_ptr<Hook>> hooks{};
   std::optional<std::string> checkpoint = {};  ///< The prefix of a checkpoint; by default the newest.
-  bool yield_single_examples = true;           ///< False for one result per batch.
+  bool yield_single_examples = true;           ///< True: one result per example. False: one result per batch.
 };
 
 /// Yields predictions one by one, in the order of the input, and computes each when it is asked for. The object holds all
@@ -57,7 +57,7 @@ class Predictions {
 struct ExportOptions {
   std::optional<std::string> checkpoint = {};      ///< The prefix of a checkpoint; by default the newest.
   std::map<std::string, std::string> assets = {};  ///< Files to copy: maps a path in assets/ to a source file.
-  ExportFormat format = ExportFormat::kShoal;      ///< Further files to add to those that Shoal itself loads.
+  ExportFormat format = ExportFormat::kShoal;      ///< The format adds further files to those that Shoal itself loads.
   ExportProof proof = {};  ///< The proof that the files which `format` adds compute the same as the model.
 };
 
@@ -129,9 +129,9 @@ class Estimator {
   const std::string& model_dir() const { return model_dir_; }
 
   /// Trains in this process until steps or max_steps is reached, or the input ends. The input continues at the position
-  /// that the checkpoint holds; where it had ended, a new pass begins. Raises InvalidArgument if both limits are given or
-  /// one is <= 0, for a null hook or listener, and for listeners with checkpoints disabled; FailedPrecondition in a ps or
-  /// evaluator task.
+  /// that the checkpoint holds; if that is the end of the input, a new pass begins. Raises InvalidArgument if both limits
+  /// are given or one is <= 0, for a null hook or listener, and for listeners with checkpoints disabled; FailedPrecondition
+  /// in a ps or evaluator task.
   Estimator& train(const InputFn& input_fn, TrainOptions options = {});
   Result<void> try_train(const InputFn& input_fn, TrainOptions options = {});
   /// Returns the model's metrics with `loss` (the plain mean over batches) and `global_step`. Without a checkpoint the

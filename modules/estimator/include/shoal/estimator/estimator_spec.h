@@ -26,7 +26,7 @@ struct EstimatorSpec {
   Value loss = {};  ///< A scalar, or a tensor of one element.
   std::optional<nn::TrainOp> train_op;
   std::vector<std::pair<std::string, Value>> predictions;  ///< By name; a lone tensor may have the name "".
-  std::vector<nn::TextPrediction> text_predictions;        ///< Ids that Shoal also returns as texts.
+  std::vector<nn::TextPrediction> text_predictions;        ///< Predicted ids for which Shoal also returns texts.
   /// How an exported model can be called (kPredict only). Empty: one signature over all predictions. One of several
   /// signatures has the name nn::kDefaultSignature.
   std::vector<nn::ExportSignature> export_outputs;
@@ -35,11 +35,11 @@ struct EstimatorSpec {
   /// Training records these values beside `loss`: a single float32 as a scalar, several as a histogram. Names that training
   /// uses itself (`loss`, `global_step/sec`, `job/loss`, ...) are refused.
   std::vector<std::pair<std::string, Value>> summaries;
-  /// Images that training records with the summaries (image_summary.h). Each has a name of its own among them.
+  /// Images that training records with the summaries (image_summary.h). Their names differ from each other.
   std::vector<ImageSummary> image_summaries;
   /// Values of the graph that hooks such as log_values() find by these names (HookSetup::value()). `loss`, predictions,
-  /// summaries, variables and inputs need no entry here. A name that one of them, or a metric, has already is refused
-  /// unless it stands for the same value.
+  /// summaries, variables and inputs need no entry here. If one of them or a metric has a name already, that name is
+  /// refused unless it stands for the same value.
   std::vector<std::pair<std::string, Value>> named_values;
   /// Replaces the initializers of variables. The keys are patterns: regular expressions (ECMAScript's) that match a whole
   /// name. If several patterns match a variable, the last one counts.

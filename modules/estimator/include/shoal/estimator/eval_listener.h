@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A listener that may end evaluation: for early stopping by metrics, a budget of evaluations, or an end from outside.
+/// A listener that may end evaluation: for early stopping by metrics, a budget of evaluations, or a request from outside.
 #include <cstdint>
 #include <string>
 
@@ -17,14 +17,14 @@ enum class EvalStatus : uint8_t {
 
 struct EvalLook {
   EvalStatus status = EvalStatus::kMissing;
-  std::string checkpoint_path;  ///< The prefix of the evaluated checkpoint ("m/model.ckpt-200"); empty if none was.
+  std::string checkpoint_path;  ///< The prefix of the evaluated checkpoint ("m/model.ckpt-200"); empty if there is none.
   Metrics metrics;              ///< The results of the evaluation; empty if there was none.
 };
 
 /// Called before and after each search for a checkpoint. The evaluator searches again and again until the job has ended; in
-/// local mode each checkpoint of training but the first counts as a search. If the listener returns false, an evaluator
-/// ends with status 0 while training goes on; in local mode training ends too (reason stop_requested), since nothing would
-/// evaluate it any more.
+/// local mode each checkpoint of training except the first counts as a search. If the listener returns false, an evaluator
+/// ends with status 0 while training goes on. In local mode training ends, too (reason stop_requested), since no further
+/// evaluation would follow.
 ///
 /// The calls come on the thread of the task's hooks. An exception of the listener ends the task. A listener serves one
 /// task: make it inside the program's body, as hooks are.
@@ -32,8 +32,8 @@ class EvalListener {
  public:
   virtual ~EvalListener() = default;
   /// Returns false to end now, before this search and without evaluating the last step. In local mode this function is
-  /// also called for checkpoints that the throttle then skips, and when training ends with a step that has not been
-  /// evaluated.
+  /// also called for checkpoints that are then skipped because of throttle_secs, and when training ends with a step that
+  /// has not been evaluated.
   virtual bool before_eval() { return true; }
   /// Called after an evaluation and its exports, and in an evaluator also after a search that found nothing to evaluate.
   /// Returns false to end now.

@@ -43,13 +43,13 @@ struct EvalSpec {
   int64_t throttle_secs = 600;
   /// The evaluator's wait before its first search for a checkpoint, seconds, >= 0. Local mode ignores it.
   int64_t start_delay_secs = 120;
-  /// Keeps the results of several evaluations apart: they go to `eval_<name>`. Not empty, no slash.
+  /// Keeps the results of several evaluations apart: each writes to its own `eval_<name>`. Not empty, no slash.
   std::optional<std::string> name = {};
   /// Hooks that run during each evaluation.
   std::vector<std::shared_ptr<Hook>> hooks{};
   /// One exporter, or a list of them, called after each evaluation in this order. Names are non-empty and differ.
   ExporterList exporters = {};
-  /// May end evaluation early, and in local mode training (eval_listener.h). Null: nothing ends it early.
+  /// A listener that may end evaluation early; in local mode this ends training, too (eval_listener.h). Null: none.
   std::shared_ptr<EvalListener> listener = {};
   /// Reads a file for --predict, as TrainSpec::predict_input does. If both are set, this one is ignored.
   PredictInput predict_input = {};

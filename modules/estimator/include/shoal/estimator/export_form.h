@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Forms of an export beside the one that Shoal loads, and the proof that such a form computes the same.
+/// Formats that an export can have beside Shoal's own, and the proof that such a format computes the same.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -17,8 +17,8 @@ enum class ExportFormat : uint8_t {
   kShoal = 0,  ///< Nothing is added.
   kOnnx = 1,   ///< model.onnx is added, for onnxruntime and others (shoal/convert/onnx.h).
   kCpp = 2,    ///< model.h and model.cc are added, plain C++17 for boards (shoal/convert/cpp.h).
-  /// As kCpp, but computing in eight bits where that is possible. The ranges of numbers come from the first 128 examples of
-  /// the serving input, which is the evaluation's input where an exporter exports.
+  /// As kCpp, but the code computes in eight bits where possible. The first 128 examples of the serving input (for an
+  /// exporter: of the evaluation's input) set the ranges of the numbers.
   kCppInt8 = 3,
 };
 
@@ -36,22 +36,22 @@ struct ExportProof {
   /// For kCppInt8, whose numbers may differ more from Shoal's: by how much the share of correctly classified examples may
   /// be lower than Shoal's, in [0, 1]. The class of an example is the output "class_ids", or else the index of the largest
   /// value of the first output. Integer labels say which class is correct; without them Shoal's own class counts as
-  /// correct. For a model without classes, such as a regression, `tolerance` counts instead: choose one for eight bits.
+  /// correct. A model without classes, such as a regression, needs a `tolerance` that suits eight bits instead.
   double accuracy_loss = 0.005;
   /// The least number of examples that are compared; the whole input, if it has fewer. Greater than 0.
   int64_t examples = 256;
 };
 
 /// Writes the export in `folder` as an ONNX file to the path `file`. The file appears whole or not at all. `folder` is one
-/// export; a folder of several exports is NotFound. Returns the inputs of the file that are no features of the model.
+/// export; a folder of several exports is NotFound. Returns the file's inputs that are ids which the caller has to compute.
 /// Raises the errors of load_exported_model(), and InvalidArgument naming each node that cannot be written.
 std::vector<convert::TransformedInput> write_onnx(const std::string& folder, const std::string& file,
                                                   const convert::OnnxOptions& options = {});
 Result<std::vector<convert::TransformedInput>> try_write_onnx(const std::string& folder, const std::string& file,
                                                               const convert::OnnxOptions& options = {});
 
-/// Splits features into rows, each an example for CppOptions::int8. InvalidArgument if features have no rows, or different
-/// numbers of rows.
+/// Splits features into rows, each one example for CppOptions::int8. InvalidArgument if a feature has no rows, or if
+/// features differ in their number of rows.
 Result<convert::Calibration> examples_of(const data::TensorMap& features);
 
 /// Writes the export in `folder` as C++ to <name>.h and <name>.cc in `directory`, which is made if it is missing. With

@@ -60,7 +60,7 @@ class ExportedModel {
   virtual Result<data::TensorMap> try_predict(const data::TensorMap& features) = 0;
   /// The signatures of the model, the default first.
   virtual const std::vector<nn::ExportSignature>& signatures() const = 0;
-  /// The outputs of one signature by their names. Raises InvalidArgument also where no signature has that name.
+  /// The outputs of one signature by their names. Raises InvalidArgument as above, and if no signature has that name.
   data::TensorMap predict(const data::TensorMap& features, std::string_view signature);
   virtual Result<data::TensorMap> try_predict(const data::TensorMap& features, std::string_view signature) = 0;
   /// Measures where the time of predictions goes, on generated features: uniform in [-1, 1), integers 0. Predictions of
@@ -78,7 +78,7 @@ using ExportBytes = std::map<std::string, std::span<const std::byte>>;
 struct ExportContents {
   int64_t global_step = 0;
   std::vector<ExportedTensor> inputs;   ///< All features of the model, also those that no prediction uses.
-  std::vector<ExportedTensor> outputs;  ///< As ExportedModel::outputs().
+  std::vector<ExportedTensor> outputs;  ///< Like the result of ExportedModel::outputs().
   std::vector<nn::ExportSignature> signatures;
   std::vector<ExportedTensor> variables;  ///< The weights.
   std::map<std::string, int64_t>

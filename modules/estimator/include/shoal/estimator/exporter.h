@@ -27,31 +27,31 @@ struct ExportRequest {
   bool is_the_final_export = false;
 };
 
-/// An exporter remembers its exports. It serves one task: make it inside the program's body, as hooks are.
+/// An exporter remembers its exports. It serves one task: make it inside the program's body, like a hook.
 class Exporter {
  public:
   virtual ~Exporter() = default;
   virtual const std::string& name() const = 0;
   /// Returns the folder that was written, or nothing if this export was skipped. An exception ends the evaluating task.
   virtual std::optional<std::string> export_model(const ExportRequest& request) = 0;
-  /// Reasons why this exporter cannot export the model, each a sentence. They are asked for before training begins; if
-  /// there is one, training ends with InvalidArgument. `serving_input`: as in ExportRequest.
+  /// Reasons why this exporter cannot export the model, each a sentence. train_and_evaluate() asks for them before
+  /// training, and ends with InvalidArgument if there is one. `serving_input`: as in ExportRequest.
   virtual std::vector<std::string> obstacles(const Estimator& estimator, const InputFn& serving_input) const;
-  /// True for exporters that write only after the last step. When the evaluating task ends, a warning names those among
-  /// them that never wrote.
+  /// True for exporters that write only after the last step. When the evaluating task ends, a warning names each such
+  /// exporter that never wrote.
   virtual bool final_only() const { return false; }
 };
 
 struct LatestExporterOptions {
   std::optional<int64_t> exports_to_keep = 5;  ///< None to keep all.
   ExportFormat format = ExportFormat::kShoal;  ///< Further files to add to those that Shoal itself loads.
-  /// The proof that the added files compute the same. If it fails, the export is not published and an error is logged;
-  /// training goes on, and the last good export stays the newest.
+  /// The proof that the added files compute the same as the model. If it fails, an error is logged and the export is not
+  /// published; training goes on, and the last good export stays the newest.
   ExportProof proof = {};
 };
 /// Exports after every evaluation. Raises InvalidArgument for exports_to_keep <= 0 or an empty name.
 std::shared_ptr<Exporter> latest_exporter(std::string name, LatestExporterOptions options = {});
-/// As latest_exporter() with options.format = ExportFormat::kOnnx.
+/// Like latest_exporter() with options.format = ExportFormat::kOnnx.
 std::shared_ptr<Exporter> onnx_exporter(std::string name, LatestExporterOptions options = {});
 
 struct FinalExporterOptions {
@@ -77,17 +77,17 @@ struct BestExporterOptions {
   /// Default: the folder of evaluations without a name.
   std::optional<std::string> event_dir = {};
   ExportFormat format = ExportFormat::kShoal;  ///< As LatestExporterOptions::format.
-  /// As LatestExporterOptions::proof. If the export of a result was refused, later results of this process need not be
-  /// better than it; after a restart the recorded results decide (best_exporter()).
+  /// As LatestExporterOptions::proof. A result whose export fails the proof does not become the result to beat. After a
+  /// restart best_exporter() finds that in the recorded results.
   ExportProof proof = {};
 };
 /// Exports whenever an evaluation is strictly better than the best one so far.
 ///
 /// At its first decision for a model_dir the exporter reads past results from event_dir. The result to beat is the one at
-/// the step of the newest export in its folder, or the best past result where there is no such export; without past results
-/// the first evaluation is exported. A past result of the step that is evaluated now counts only if the newest export has
+/// the step of the newest export in its folder, or the best past result if there is no such export; without past results
+/// the first evaluation is exported. A past result of the step that is being evaluated counts only if the newest export has
 /// that step, because an earlier process may have been killed between result and export. Past results without the compared
-/// metric are skipped. A result whose loss, or whatever `compare` compares, is NaN is never exported.
+/// metric are skipped. A result is never exported if its loss, or the metric that `compare` reads, is NaN.
 ///
 /// Raises InvalidArgument without a compare function, for exports_to_keep <= 0 or an empty name. An error of `compare` for
 /// the current evaluation ends the evaluating task.

@@ -29,14 +29,14 @@ using NamedValues = std::vector<std::pair<std::string, Value>>;
 /// A name in the model, and the value or other thing that has the name.
 struct ModelName {
   std::string name;
-  Value value = {};                 ///< Invalid if something other than a value has the name, such as a metric.
+  Value value = {};                 ///< An invalid Value if the name stands for something else, such as a metric.
   std::string_view what = "value";  ///< The kind of thing, for errors: "prediction", "summary".
 };
 
 /// The argument of begin(): lets a hook add to the graph, and name values for fetching.
 class HookSetup {
  public:
-  /// `named`: names of the model that are no names of graph nodes; value() finds those that have a value.
+  /// `named`: further names in the model, which no graph node has; value() finds those of them that stand for a value.
   explicit HookSetup(Graph& graph, Value loss, std::vector<ModelName> named = {});
   Graph& graph() { return graph_; }
   Value loss() const { return loss_; }  ///< The value is invalid in prediction, which has no loss.
@@ -80,22 +80,22 @@ class RunContext {
   const std::string& model_dir() const { return model_dir_; }
   /// The writer of training summaries; null where this task writes none.
   monitor::EventWriter* summaries() { return summaries_; }
-  /// The limits of this task's machine (arithmetic, memory) with `threads` threads. The task's host measures them
+  /// The rates of arithmetic and memory of this task's machine with `threads` threads. The task's host measures them
   /// (task_host.h), which takes about half a second.
   backends::MachineLimits machine_limits(int threads) const;
   /// A variable as the last update left it; the view is valid during the callback. Raises NotFound if training has no
-  /// variable `name`, and FailedPrecondition where the model lies on parameter servers, and in evaluation and prediction.
+  /// variable `name`, and FailedPrecondition if parameter servers hold the model, and in evaluation and prediction.
   TensorView variable(std::string_view name) const;
   /// In end(): whether there are final values. In training only the task that writes checkpoints (the local process, the
   /// chief, the master) computes them, once, from the last weights and its own last batch; in evaluation and prediction
-  /// each task does. A run without a step has none, and so has a run that ended because of values that are not finite.
+  /// each task does. There are none if the run made no step, or ended because of values that are not finite.
   bool has_final_values() const { return has_final_values_; }
-  /// A value that HookSetup::fetch_at_end() named; the view is valid during the callback. Raises FailedPrecondition where
+  /// A value that HookSetup::fetch_at_end() named; the view is valid during the callback. Raises FailedPrecondition if
   /// there are no final values, and NotFound for an unknown name.
   TensorView final_value(std::string_view name) const;
   /// How many checkpoints this task has written in this run.
   uint64_t saves() const { return saves_; }
-  /// How many evaluations this task has made in this run besides training.
+  /// How many evaluations this task has made within this training run.
   uint64_t evaluations() const { return evaluations_; }
   /// For a hook that evaluates within training: counts a further evaluation, so that early stopping looks at its results
   /// after this step.
@@ -202,7 +202,7 @@ class Hook {
   virtual bool is_quiet_nan_guard() const { return false; }
 };
 
-/// Receives news of checkpoints, on the task that writes them. Make it inside the program's body, as hooks are.
+/// Receives news of checkpoints, on the task that writes them. Make it inside the program's body, like a hook.
 class CheckpointListener {
  public:
   virtual ~CheckpointListener() = default;

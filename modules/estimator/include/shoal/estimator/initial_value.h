@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// How a variable starts, if not as the initializer of its layer says (EstimatorSpec::initial_values).
+/// What a variable contains at first, if not what its layer's initializer makes (EstimatorSpec::initial_values).
 
 #include <memory>
 

@@ -15,7 +15,7 @@ class IntervalTimer {
   IntervalTimer(std::optional<int64_t> every_steps, std::optional<double> every_secs);
 
   /// True in the first call. Afterwards true if the step differs from that of the last trigger(), and at least
-  /// `every_steps` steps or `every_secs` seconds have passed since.
+  /// `every_steps` steps or `every_secs` seconds have passed since that call.
   bool due(uint64_t step, SteadyTime now) const;
   struct Elapsed {
     uint64_t steps = 0;
@@ -29,7 +29,7 @@ class IntervalTimer {
   /// Makes the next call of due() count as the first one.
   void reset();
   /// Resets the timer if `step` lies before the last triggering step. after_ready() calls it with the step that training
-  /// resumes at, since a timer of steps would otherwise be silent until that step is passed again.
+  /// resumes at. Otherwise a timer that counts steps would not be due until training passes the last triggering step.
   void reset_if_behind(uint64_t step);
 
  private:

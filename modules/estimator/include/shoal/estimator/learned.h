@@ -12,7 +12,7 @@
 
 namespace shoal {
 
-/// Words in their order: a vocabulary. Later starts report words of the present data that the kept vocabulary lacks.
+/// Words in their order: a vocabulary. Later starts report words of the present data that the stored vocabulary lacks.
 template <>
 struct Learned<std::vector<std::string>> {
   static std::string encode(const std::vector<std::string>& value);
@@ -20,7 +20,7 @@ struct Learned<std::vector<std::string>> {
   static std::string news(const std::vector<std::string>& kept, const std::vector<std::string>& found);
 };
 
-/// Numbers in their order, such as boundaries. Later starts do not report that the present data gives other numbers.
+/// Numbers in their order, such as boundaries. Later starts do not report it if the present data give other numbers.
 template <>
 struct Learned<std::vector<double>> {
   static std::string encode(const std::vector<double>& value);
@@ -28,7 +28,7 @@ struct Learned<std::vector<double>> {
   static std::string news(const std::vector<double>&, const std::vector<double>&) { return {}; }
 };
 
-/// Lists of numbers by name: what columns::boundaries_of() returns. A difference from the present data is not reported.
+/// Lists of numbers by name, as columns::boundaries_of() returns. Later starts do not report if the data give other ones.
 template <>
 struct Learned<std::map<std::string, std::vector<double>>> {
   static std::string encode(const std::map<std::string, std::vector<double>>& value);
@@ -39,7 +39,7 @@ struct Learned<std::map<std::string, std::vector<double>>> {
   }
 };
 
-/// A number, such as a mean.
+/// A single number, such as a mean.
 template <>
 struct Learned<double> {
   static std::string encode(const double& value);
@@ -47,7 +47,7 @@ struct Learned<double> {
   static std::string news(const double&, const double&) { return {}; }
 };
 
-/// A count.
+/// A whole number, such as a count of examples.
 template <>
 struct Learned<int64_t> {
   static std::string encode(const int64_t& value);
@@ -55,7 +55,7 @@ struct Learned<int64_t> {
   static std::string news(const int64_t&, const int64_t&) { return {}; }
 };
 
-/// Any text.
+/// A single text of any content.
 template <>
 struct Learned<std::string> {
   static std::string encode(const std::string& value);

@@ -15,14 +15,14 @@ namespace shoal {
 struct OwnBackend {
   /// The name for `--backend` and RuntimeOptions::backend. Backends that `make` returns must have the same Backend::name().
   std::string name;
-  /// Called once for each model that computes, on the thread that builds the model.
+  /// Called once for each model that computes with the backend, on the thread that builds the model.
   std::function<std::unique_ptr<backends::Backend>()> make;
 };
 
 struct OwnTransport {
   std::string scheme;  ///< The name for `--transport` and RuntimeOptions::transport: small letters and digits.
-  /// Called at most once for each task, with the task's environment. If tasks of one process have to connect, they find
-  /// each other by state that the function holds.
+  /// Called at most once for each task, with the task's environment. If tasks of one process have to connect, the function
+  /// has to hold the state by which they find each other.
   TransportFactory make;
 };
 

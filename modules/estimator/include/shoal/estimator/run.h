@@ -31,7 +31,7 @@ struct ProgramFlag {
   std::string name = {};  ///< The name without dashes: "learning-rate".
   std::string help = {};
   Boxed<Params::Item> otherwise = {};
-  std::vector<std::string> choices{};  ///< The texts that a value or a list may contain; empty: any text.
+  std::vector<std::string> choices{};  ///< The texts that the flag accepts, as its value or in its list; empty: any text.
 };
 
 /// Describes a program: its text for --help, its own flags, and defaults of the flags that every program has. These
@@ -48,9 +48,9 @@ struct ProgramInfo {
 
 /// The values of the parsed flags, except those that are in the RunConfig.
 struct CommandLine {
-  std::optional<int64_t> steps = {};         ///< The flag --steps: TrainSpec::max_steps.
+  std::optional<int64_t> steps = {};         ///< The flag --steps, meant for TrainSpec::max_steps.
   int64_t batch = 32;                        ///< The flag --batch: examples per trainer and step.
-  int64_t throttle_secs = 60;                ///< The flag --throttle-secs, for EvalSpec::throttle_secs.
+  int64_t throttle_secs = 60;                ///< The flag --throttle-secs, meant for EvalSpec::throttle_secs.
   std::optional<std::string> data_dir = {};  ///< The flag --data-dir, else the environment's SHOAL_DATA.
   bool json = false;                         ///< The flag --json.
   Params flags = {};                         ///< The program's own flags, by name.
@@ -88,7 +88,7 @@ using ProgramBody = std::function<void(RunConfig config, const CommandLine& comm
 int run(int argc, const char* const* argv, const ProgramInfo& program, const ProgramBody& body);
 /// A run() for programs whose body takes only the RunConfig. Flags that a body would have to obey (--steps, --batch,
 /// --throttle-secs, --data-dir) have no effect in such programs, so --help does not list them, and the command line refuses
-/// them with a sentence.
+/// them with an error message.
 int run(int argc, const char* const* argv, const std::function<void(RunConfig config)>& body);
 
 }  // namespace shoal

@@ -15,7 +15,7 @@
 namespace shoal {
 
 struct ClusterRunOptions {
-  /// The configuration that all tasks have in common. `model_dir` None: all share one fresh temporary folder.
+  /// The configuration that all tasks share. If `model_dir` is not set, all tasks use one new temporary folder.
   RunConfigOptions config = {};
   /// True: until the call returns, SIGINT, SIGTERM and SIGHUP end the job cleanly. With RunConfigOptions::on_sigterm
   /// kLeave, SIGTERM and SIGHUP instead make each task save and end with an error of kind Cancelled.
@@ -27,7 +27,7 @@ struct TaskOutcome {
   std::string task;  ///< The name of the task, such as "worker 1".
   std::string role;  ///< chief, master, ps, worker or evaluator.
   int32_t index = 0;
-  Result<void> result = {};  ///< The exception of `body` as an error; success if it threw none.
+  Result<void> result = {};  ///< The exception that `body` threw, as an error; success if it threw none.
   /// The report of the last train_and_evaluate() in `body`; empty if that failed or was not called.
   TaskReport report = {};
 };
@@ -37,7 +37,7 @@ struct TaskOutcome {
 /// exporters) inside `body`, and only read what the tasks share. If a task fails, the others go on; if the chief fails, the
 /// others are stopped, since the job cannot end without it. No thread outlives the call. Several clusters may run at the
 /// same time, in different `model_dir`s. Raises InvalidArgument for an impossible size or impossible options, and for a
-/// transport that goes beyond this machine.
+/// transport that can reach other machines.
 std::vector<TaskOutcome> run_cluster(const cluster::ClusterSize& size, const std::function<void(RunConfig)>& body,
                                      ClusterRunOptions options = {});
 

@@ -84,7 +84,7 @@ class Setting {
     if (has_value()) value_.~T();
     state_ = State::kUnset;
   }
-  // No std::optional, because each type of optional adds some milliseconds to the compilation of every file that includes
+  // Not a std::optional: each type of optional adds some milliseconds to the compilation of every file that includes
   // this header (docs/decisions/light-headers.md).
   union {
     T value_;
@@ -92,31 +92,31 @@ class Setting {
   State state_ = State::kUnset;
 };
 
-/// How gradients of several trainers become updates. This version has kAsync and kSync; RunConfig refuses kBoundedStaleness
-/// with an error that names it.
+/// How the gradients of several trainers become updates. RunConfig accepts kAsync and kSync; kBoundedStaleness, which this
+/// version lacks, is an error that names it.
 enum class UpdateStrategyKind : uint8_t { kAsync, kSync, kBoundedStaleness };
-/// "async", "sync", "bounded_staleness".
+/// Returns "async", "sync" or "bounded_staleness".
 std::string_view to_string(UpdateStrategyKind kind);
-/// InvalidArgument, listing the valid names, for another name.
+/// The kind with this name. For any other name InvalidArgument lists the valid ones.
 Result<UpdateStrategyKind> parse_update_strategy(std::string_view name);
 
 /// What a terminate signal (SIGTERM, SIGHUP) means to a task whose process handles signals. Ctrl-C comes from a person,
 /// and always means kEnd.
 enum class OnSigterm : uint8_t {
-  kEnd,    ///< The job ends: the task saves what was trained, and the end mark says `interrupted`.
-  kLeave,  ///< The task stops and will be started again: it saves, leaves no end mark, and ends with status 143.
+  kEnd,    ///< The job ends: the task saves its state, and the file that marks the end says `interrupted`.
+  kLeave,  ///< The task saves its state and exits with status 143, to be started again. Nothing marks the job as ended.
 };
-/// "end", "leave".
+/// Returns "end" or "leave".
 std::string_view to_string(OnSigterm meaning);
-/// InvalidArgument, listing the valid names, for another name; the message names `where`, its source ("--on-sigterm").
+/// The meaning with this name. For any other name InvalidArgument lists the valid ones and names `where` ("--on-sigterm").
 Result<OnSigterm> parse_on_sigterm(std::string_view name, std::string_view where);
 
 struct UpdateStrategyOptions {
   UpdateStrategyKind kind = UpdateStrategyKind::kAsync;
-  /// For sync, gradients per update: at least 1 and at most the number of trainers (the others are backups), or a
-  /// multiple of that number. Default: the number of trainers.
+  /// For sync, the number of gradients per update: from 1 to the number of trainers (trainers beyond it are backups), or a
+  /// multiple of the number of trainers. Default: the number of trainers.
   std::optional<int64_t> replicas_to_aggregate = {};
-  /// For sync, optional: the number of trainers, including the chief; any other value is refused.
+  /// For sync, optional: the number of trainers, chief included. RunConfig refuses any other value.
   std::optional<int64_t> total_replicas = {};
   friend bool operator==(const UpdateStrategyOptions&, const UpdateStrategyOptions&) = default;
 };
@@ -128,13 +128,13 @@ struct PlacementRequest {
   Shape shape;
   int32_t num_ps = 1;
 };
-/// The index of the ps that holds the variable, in [0, num_ps). A pure function: all trainers must get equal results.
+/// Returns the index of the ps that holds the variable, in [0, num_ps). Pure: all trainers must get equal results.
 using Placement = std::function<int32_t(const PlacementRequest&)>;
 
 /// How this process computes, and how it communicates with others.
 struct RuntimeOptions {
   /// Compute threads of a replica, >= 1. Default: usable cores divided by the job's tasks on this host (or in this
-  /// process), at least 1. (With synchronous updates, for which trainers wait, servers divide all cores.)
+  /// process), at least 1. (Parameter servers with synchronous updates share all cores, since trainers wait for them.)
   std::optional<int32_t> threads = {};
   /// The transport, as a scheme before host:port in addresses. Default: tcp; inproc for threads of one process.
   std::optional<std::string> transport = {};
@@ -146,14 +146,14 @@ struct RuntimeOptions {
   /// How gradients and weights travel between the tasks of a cluster. Default: as float32. With other settings, a
   /// cluster with one trainer no longer computes the same bits as local mode.
   cluster::Compression compression = {};
-  /// Local mode: how many replicas average their gradients, >= 1. Computes the same bits as sync with as many trainers.
+  /// Local mode: how many replicas average their gradients, >= 1. Same bits as synchronous updates with so many trainers.
   int32_t replicas = 1;
   /// The most memory in bytes that this process may use, >= 1048576. A model, a batch or a server's part that would
   /// need more (docs/memory.md) is refused before it is computed, with FailedPrecondition and advice. Default: only
   /// what exceeds the machine's memory, or the limit of the cgroup or of `ulimit -v`, is refused.
   std::optional<int64_t> memory_limit = {};
-  /// Seconds between signs of life on this task's connections, > 0 and <= 65, on every transport between processes. Peers
-  /// treat a task as lost after three silent intervals of its own: they continue without it, or wait for its return.
+  /// Seconds between signs of life on this task's connections, > 0 and <= 65, on every transport between processes. If
+  /// three intervals pass without a sign, other tasks treat this one as lost: they go on without it, or wait for it.
   double heartbeat_secs = 5;
   /// With synchronous updates: how many seconds the other trainers wait for a lost trainer, > 0. Afterwards they
   /// compute its share of each step, until the trainer is back.
@@ -172,11 +172,11 @@ struct RunConfigOptions {
   /// full, say), it goes to a folder of this run in spare_dir, and training continues; events that cannot be written are
   /// dropped, and no evaluation uses such a checkpoint. Each later checkpoint tries model_dir first; the first success
   /// deletes the one in spare_dir. A start resumes from spare_dir if the checkpoint there is newer than those of model_dir,
-  /// or if those are damaged. If the last checkpoint is there, training ends with Unavailable; a later start with room in
-  /// model_dir completes the run. Default: a checkpoint that cannot be written ends training.
+  /// or if those are damaged. If the last checkpoint lies in spare_dir, training ends with Unavailable; a later start with
+  /// room in model_dir completes the run. Default: a checkpoint that cannot be written ends training.
   std::optional<std::string> spare_dir = {};
-  /// Writes a checkpoint every this many global steps, >= 0 (0: never by steps). Excludes save_checkpoints_secs. If
-  /// both are unset: every 600 s; if one is None and the other unset: no checkpoints.
+  /// Writes a checkpoint every this many global steps, >= 0 (0: never by steps). Excludes save_checkpoints_secs. If both
+  /// are unset, every 600 s; if one is None and the other unset, never.
   Setting<int64_t> save_checkpoints_steps = {};
   /// Writes a checkpoint every this many seconds, >= 0 (0: never by time).
   Setting<double> save_checkpoints_secs = {};
@@ -194,17 +194,17 @@ struct RunConfigOptions {
   std::optional<int64_t> max_worker_delay_secs = {};
   /// The longest wait for the model to become ready on the servers, > 0.
   double ready_timeout_secs = 7200;
-  /// Write the graph description beside the checkpoints.
+  /// True: writes the graph description beside the checkpoints.
   bool save_model_description = true;
-  /// Continues with the weights of a checkpoint that was trained with other words, classes, buckets or boundaries than the
-  /// model has (meaning.h). A warning names the differences, and later checkpoints record the model's own.
+  /// True: continues with the weights of a checkpoint that was trained with other words, classes, buckets or boundaries
+  /// than the model has (meaning.h). A warning names the differences, and later checkpoints record those of the model.
   bool accept_changed_model = false;
   /// Allows infinite losses and norms, updates that write values that are not finite, and checkpoints with such values. By
   /// default these end training with NanLoss, and nothing of that step is saved. A loss that is NaN always ends training.
   bool allow_non_finite = false;
   /// Address of /metrics (Prometheus) and /healthz (metrics_endpoint.h): "9400", a port for this machine alone, or
   /// "ADDRESS:PORT"; port 0: a free one, which the log names. Tasks of one machine add their number in the job (chief or
-  /// master, ps, workers, evaluator) to the port. Beyond this machine it needs a token or certificates. Default: none.
+  /// master, ps, workers, evaluator) to the port. Beyond this machine a token or certificates are required. Default: none.
   std::optional<std::string> metrics = {};
   UpdateStrategyOptions update_strategy = {};
   /// The meaning of a terminate signal for shoal::run(), and run_cluster() if it handles signals. Other calls ignore it.
@@ -229,7 +229,7 @@ struct RunConfigOptions {
   std::shared_ptr<Environment> environment = {};
 };
 
-/// Fields to change by RunConfig::replace(); unset ones stay as they are. None is refused where a field has no None.
+/// Fields to change by RunConfig::replace(); unset ones stay as they are. Only fields that can be None accept None.
 struct RunConfigChanges {
   Setting<std::string> model_dir = {};
   Setting<std::string> spare_dir = {};
@@ -294,7 +294,7 @@ class RunConfig {
 
   const std::optional<std::string>& model_dir() const;
   const std::optional<std::string>& spare_dir() const;
-  /// The intervals of checkpoints; at most one is set. Both empty: no checkpoints. 0: that interval never triggers.
+  /// The intervals of checkpoints; at most one is set. Both empty, or one of 0: no checkpoints are written.
   const std::optional<int64_t>& save_checkpoints_steps() const;
   const std::optional<double>& save_checkpoints_secs() const;
   /// True if either interval of checkpoints is set and not 0.
@@ -317,7 +317,7 @@ class RunConfig {
   const LogSink& log_sink() const;
   const std::shared_ptr<Storage>& storage() const;  ///< Null: the file system.
   const StopToken& stop() const;
-  /// RunConfigOptions::environment; null: none. environment() returns the one in which calls run.
+  /// RunConfigOptions::environment; null if that is not set. environment() returns the environment that calls use.
   const std::shared_ptr<Environment>& own_environment() const;
 
   // The values to which `runtime` and its defaults resolve.
@@ -346,22 +346,22 @@ class RunConfig {
   const cluster::ClusterSpec& cluster() const;
   /// JSON text of TF_CONFIG's `service`.
   const std::optional<std::string>& service() const;
-  /// The trial of a search that this process is part of: task.trial of TF_CONFIG, or the variable SHOAL_TRIAL. None where
-  /// neither is set.
+  /// Which trial of a hyper-parameter search this process runs: task.trial of TF_CONFIG, or the variable SHOAL_TRIAL. None
+  /// if neither is set.
   const std::optional<std::string>& trial() const;
   /// The arguments of Dataset::shard(num_trainers(), trainer_index()), which gives each trainer its part of the input.
   int32_t trainer_index() const;
   int32_t num_trainers() const;
-  /// This config for trainer `index` of the `count` trainers that one process computes for (runtime.replicas).
+  /// The config of trainer `index`, if one process computes for all `count` trainers (runtime.replicas).
   RunConfig as_replica(int32_t index, int32_t count) const;
   const cluster::TaskConfig& task() const;
 
-  /// The facilities that the process lends to this task (task_host.h); null: the defaults. Set by launchers, not by users.
+  /// The facilities that the process lends to this task (task_host.h); null: the defaults. Launchers set it, not users.
   const std::shared_ptr<const TaskHost>& host() const;
   RunConfig with_host(std::shared_ptr<const TaskHost> host) const;
   /// The environment with this task's files, log and clock, for code that reads files outside of training:
-  /// csv_columns(), statistics_of(), Dataset::iterate(). In a simulation (testing/world.h) it is that of the simulated
-  /// task; else the config's own environment, or one that is made of its storage, log_sink and stop.
+  /// csv_columns(), statistics_of(), Dataset::iterate(). In a simulation (testing/world.h) this is the simulated task's
+  /// environment; otherwise the config's own one, or one that is made of the config's storage, log_sink and stop.
   std::shared_ptr<Environment> environment() const;
 
   /// Returns a value that the program derives from its data (vocabularies, means, boundaries, names of classes), as it was
@@ -383,7 +383,7 @@ class RunConfig {
     using T = std::remove_cvref_t<std::invoke_result_t<Make>>;
     return value_or_raise(try_learned<T>(name, std::move(make)));
   }
-  /// learned() with errors as values.
+  /// learned() that returns errors as values.
   template <class T, class Make>
   Result<T> try_learned(std::string_view name, Make make) const {
     LearnedCalls calls;
@@ -398,11 +398,11 @@ class RunConfig {
     return value;
   }
 
-  /// Returns a changed copy. At most one of the two intervals of checkpoints may get a value, and the other becomes
-  /// None then. An interval that becomes None leaves the other as it was.
+  /// Returns a changed copy. If one interval of checkpoints gets a value, the other becomes None; both may not get one. If
+  /// one becomes None, the other keeps its value.
   RunConfig replace(const RunConfigChanges& changes) const;
-  /// As above, with fields given by name; an unknown name is an error that lists the allowed ones. Fields other than texts
-  /// and numbers (placement, runtime as a whole) cannot be set by name; `runtime.threads` and the like can.
+  /// Like replace() above, with fields given by name; an unknown name is an error that lists the allowed ones. Fields that
+  /// are not texts or numbers (placement, a whole runtime) cannot be set by name; `runtime.threads` and the like can.
   RunConfig replace(std::initializer_list<NamedChange> changes) const;
   RunConfig replace(std::span<const NamedChange> changes) const;
 

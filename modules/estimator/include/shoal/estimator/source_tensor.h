@@ -22,12 +22,12 @@ class SourceTensor {
   SourceTensor(const char* name);  // NOLINT
   SourceTensor(std::string name);  // NOLINT
 
-  /// Axis i of the result is axis axes[i].
+  /// Permutes the axes: axis i of the result is axis axes[i] of this tensor.
   SourceTensor transposed(std::vector<int64_t> axes) const;
-  /// The same elements, in the same order, in another shape. A size of 0 keeps the size of the axis at that place; -1, at
-  /// most once, takes the rest.
+  /// The same elements, in the same order, in another shape. A size of 0 keeps the size of this tensor's axis there. A size
+  /// of -1, at most one, is computed from the others.
   SourceTensor reshaped(std::vector<int64_t> sizes) const;
-  /// Cuts axis 0 into `count` equal parts and joins the parts listed in `order`, which may be fewer. parts(3, {1, 0, 2})
+  /// Cuts axis 0 into `count` equal parts and joins those that `order` lists (all or only some). parts(3, {1, 0, 2})
   /// exchanges the first two gates of a recurrent layer.
   SourceTensor parts(int64_t count, std::vector<int64_t> order) const;
   /// This tensor and `next`, joined along axis 0.

@@ -29,40 +29,40 @@ class RunConfig;
 /// Asks train_and_evaluate() to predict for the rows of a file with the newest checkpoint, instead of training.
 struct PredictFile {
   std::string path;
-  bool json_lines = false;  ///< One JSON object per row instead of CSV.
-  std::ostream& out;        ///< Where predictions go.
+  bool json_lines = false;  ///< True: one JSON object per row. False: CSV.
+  std::ostream& out;        ///< The stream that receives the predictions.
   bool done = false;        ///< Becomes true when all predictions are written.
 };
 
-/// Asks train_and_evaluate() to read the training input and report how fast it comes, instead of training.
+/// Asks train_and_evaluate() not to train, but to read the training input and report the rate of its batches.
 struct MeasureInput {
-  double seconds = 10;  ///< How long batches are read, counted from the first one.
-  bool json = false;    ///< One JSON object instead of text.
-  std::ostream& out;    ///< Where the result goes.
+  double seconds = 10;  ///< How long to read batches, counted from the first one.
+  bool json = false;    ///< True: the result is one JSON object. False: text.
+  std::ostream& out;    ///< The stream that receives the result.
   bool done = false;    ///< Becomes true when the result is written.
 };
 
 struct TaskHost {
-  /// The environment of the task and of its evaluations, exports and predictions. Null: a production environment is made of
-  /// the members that follow.
+  /// The environment of the task and of its evaluations, exports and predictions. Null: the members below are used to make
+  /// a production environment.
   std::shared_ptr<Environment> environment = {};
   LogSink sink = {};               ///< Receives log lines. Default: stderr_sink().
   TransportTable transports = {};  ///< The transports that a task may use. Default: those of this build.
   StopToken stop = {};             ///< A stop request on this token ends the task as an interrupt signal does.
-  StopToken leave = {};            ///< A stop request on this token acts as a signal with OnSigterm::kLeave.
+  StopToken leave = {};            ///< A stop request acts as SIGTERM does with OnSigterm::kLeave.
   bool handle_signals = false;     ///< True: this task handles signals; at most one in a process may.
   std::shared_ptr<BufferPool> buffers = {};
   std::shared_ptr<cluster::UpdateObserver> observer = {};  ///< Observes the updates of the job; for simulations and tests.
-  std::optional<uint64_t> bytes_on_strand = {};    ///< Simulations set it (ParameterServerOptions::bytes_on_strand).
-  /// ShardSpec::own_part_bytes: how many bytes complete a part of a shard. Less in simulations, whose models are small.
+  std::optional<uint64_t> bytes_on_strand = {};    ///< ParameterServerOptions::bytes_on_strand; only simulations set it.
+  /// ShardSpec::own_part_bytes: a part of a shard ends once it has this size. Simulations, with small models, use less.
   uint64_t own_part_bytes = cluster::kOwnPartBytes;
-  /// Smaller tensors are written whole with each checkpoint (checkpoint::Sharing::bytes_min).
+  /// Each checkpoint contains tensors of fewer bytes as a whole (checkpoint::Sharing::bytes_min).
   uint64_t table_bytes_min = uint64_t(1) << 20;
   /// The endpoint for monitoring (RunConfigOptions::metrics). Null: the first task opens one if the config asks for it.
   std::shared_ptr<monitor::MetricsEndpoint> metrics_endpoint = {};
   std::shared_ptr<monitor::TaskMeters> meters = {};         ///< Collects the task's numbers for /metrics. Null: none.
   std::shared_ptr<monitor::ProgressDisplay> progress = {};  ///< Shows the progress of the local process or the chief.
-  bool workers_show_progress = false;                       ///< True: workers in processes of their own use it, too.
+  bool workers_show_progress = false;                       ///< True: each worker process shows its own progress, too.
   std::function<void(const TaskReport&)> report = {};       ///< Receives the report, once, on the task's thread.
   /// The leading task calls this function on its compute thread, after it has locked the folder and before it trains there.
   std::function<void(const LedFolder&)> leads = {};
@@ -71,19 +71,19 @@ struct TaskHost {
   std::shared_ptr<PredictFile> predict = {};
   /// Null: the task trains. Else train_and_evaluate() and Estimator::train() measure the input, then end with Cancelled.
   std::shared_ptr<MeasureInput> measure_input = {};
-  std::optional<int64_t> profile_steps = {};                ///< The leading trainer profiles so many steps (profiler.h).
-  /// Measures the limits that profiles compare with, for this many threads: by default those of the real machine.
+  std::optional<int64_t> profile_steps = {};                ///< The leading trainer profiles this many steps (profiler.h).
+  /// Measures the machine with this many threads, for profiles to compare kernels with. Default: the real machine.
   std::function<backends::MachineLimits(int threads)> measure_limits = backends::measure_machine_limits;
   /// The job's token or certificate, with which tcp connections are encrypted.
   std::shared_ptr<const transport::Credential> credential = {};
   bool insecure = false;  ///< True: without a credential, unencrypted tcp to other machines is allowed.
-  /// The address (host or host:port) at which the task listens, if not at its address in the cluster.
+  /// The address (host or host:port) at which the task listens, if it is not the task's address in the cluster.
   std::optional<std::string> bind = {};
   /// The values of the program's own flags, and `steps` and `batch`, which event files record as hyper-parameters for
   /// comparing runs. Null: the program has none. shoal::run() sets them if the program's body takes flags.
   std::shared_ptr<const Params> flags = {};
-  /// The name (SHOAL_RUN) that a launcher gives to all processes of one start of a job; empty: none. End marks contain
-  /// the name, so a task started after the end knows that the mark belongs to its own start.
+  /// The name (SHOAL_RUN) that a launcher gives to all processes of one start of a job; empty: none. The file that marks a
+  /// job's end contains the name, so that a task which starts after the end knows that its own job has ended.
   std::string shoal_run = {};
 };
 
@@ -94,10 +94,10 @@ Result<std::shared_ptr<const TaskHost>> process_host();
 /// printable characters of ASCII.
 Result<std::string> process_shoal_run();
 
-/// The environment of the task that `config` describes: that of its TaskHost, or a production one made from the TaskHost.
+/// The environment of the task that `config` describes: TaskHost::environment, or a production one for the TaskHost.
 std::shared_ptr<Environment> make_task_environment(const RunConfig& config);
-/// As make_task_environment(), for a call that is no task itself (an evaluation, an export, predictions): a production
-/// environment that is made for the call does not handle signals.
+/// Like make_task_environment(), for a call outside of a task (evaluate(), export_model(), predict()). If it makes a
+/// production environment, that does not handle signals.
 std::shared_ptr<Environment> make_call_environment(const RunConfig& config);
 
 }  // namespace shoal

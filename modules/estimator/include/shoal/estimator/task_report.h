@@ -13,20 +13,20 @@ namespace shoal {
 
 struct TaskReport {
   std::string task = {};                       ///< The name of the task, such as "chief 0"; "" for a local run.
-  Metrics metrics = {};                        ///< Metrics of the last evaluation, where this task evaluates.
+  Metrics metrics = {};                        ///< Metrics of the last evaluation; empty if this task does not evaluate.
   /// The evaluation with the lowest loss among all that eval_dir holds, those of earlier starts included. Empty if no
   /// evaluation has a number for its loss.
   Metrics best = {};
   /// The folder to which any task of the run writes the event files of its evaluations; "" for a task that needs no folder.
   std::string eval_dir = {};
-  std::string model_dir = {};        ///< Where results lie; "" for a task that needs none.
-  std::optional<int64_t> seed = {};  ///< The seed of the run, given or drawn.
+  std::string model_dir = {};        ///< The folder for results; "" for a task that needs none.
+  std::optional<int64_t> seed = {};  ///< The seed of the run, which the user gave or Shoal drew.
   std::optional<uint64_t> global_step = {};
   std::optional<double> loss = {};                 ///< The loss of this trainer's last step.
   std::optional<double> examples_per_second = {};  ///< Examples per second of this trainer.
   std::optional<double> seconds = {};              ///< The duration of training.
   bool interrupted = false;  ///< True if a signal or the config's stop ended this run, which another start continues.
-  /// True if the task saved and left, to be started again (OnSigterm::kLeave): its job has not ended.
+  /// True if the task saved its state and stopped, to be started again (OnSigterm::kLeave): its job has not ended.
   bool gave_way = false;
 };
 
@@ -36,7 +36,7 @@ struct LedFolder {
   std::string run = {};              ///< The id of the folder's run (run.json).
   int64_t start = 0;                 ///< How often the run was started, this start included.
   std::optional<int64_t> seed = {};  ///< The seed of the run.
-  bool trains = true;                ///< False where the run has ended before, so that nothing is left to train.
+  bool trains = true;                ///< False if the run ended in an earlier start, so nothing is left to train.
   std::shared_ptr<Storage> storage = {};  ///< RunConfig::storage(); null: the file system.
 };
 

@@ -12,12 +12,12 @@
 
 namespace shoal {
 
-/// The results of the last evaluation, in local mode. Tasks of a cluster only get the report.
+/// The results of the last evaluation, in local mode. In a task of a cluster only `report` is set.
 struct TrainAndEvaluateResult {
   std::optional<Metrics> metrics = {};
   /// The folder that each exporter wrote, in the order of the exporters; nothing for a skipped export.
   std::vector<std::optional<std::string>> exports{};
-  /// The report of this task at its end, in every role; empty if the task was interrupted before it had begun.
+  /// The report of this task at its end, in every role; empty if the task was interrupted before its run began.
   TaskReport report = {};
 };
 

@@ -41,8 +41,8 @@ using NamedTensors = std::vector<std::pair<std::string, TensorView>>;
 std::string to_text(const NamedTensors& values);
 
 struct LogValuesOptions {
-  /// The steps of this task's run between two lines, greater than 0; the first line comes at the first step. If neither
-  /// this nor every_secs is set, the interval is 100, or, with at_end, there is only the line at the end.
+  /// The number of steps of this task's run between two lines, > 0; the first line comes at the first step. If neither
+  /// this nor every_secs is set, the interval is 100; with at_end there is then only the line at the end.
   std::optional<int64_t> every_iterations = {};
   std::optional<double> every_secs = {};  ///< The time between two lines in seconds.
   /// Whether a line at the end reports the final values (RunContext::has_final_values()).

@@ -59,7 +59,7 @@ class WarmStartChoice {
 /// Patterns are regular expressions (ECMAScript's, which are nearly Python's) that match a whole name: "conv/.*" names all
 /// variables in that scope, "conv" only a variable of just that name.
 ///
-/// Mistakes are errors of the call that begins with the warm start, before its first step, and list the names that exist.
+/// Mistakes end the call that begins with the warm start, before its first step; errors list the names that exist.
 /// InvalidArgument: a pattern, a name or a layer that fits no variable; tensors that the source lacks (all in one message);
 /// variables of different shapes or element types (except rows by token); a tensor of a layer without a variable for it in
 /// the model; more tokens than a variable has rows. NotFound: nothing exists at `from`. DataLoss, naming the file: it is
@@ -69,7 +69,7 @@ struct WarmStart {
   /// The prefix of a checkpoint ("m1/model.ckpt-200"), a folder of checkpoints (the newest is taken), the folder of an
   /// exported model, or a file that TensorFile::open() takes: safetensors, an index of several of those, or NPZ. Required.
   std::string from = {};
-  /// Default: all trainable variables. Each pattern has to match something.
+  /// Default: all trainable variables. Each pattern has to match at least one variable.
   WarmStartChoice variables = ".*";
   /// Maps a layer of the model, which is the scope of its variables ("dense"), to the layer of another program that it
   /// starts from. These variables, moving statistics too, are chosen in addition to `variables`.
