@@ -10,7 +10,7 @@ namespace mnist {
 /// Writes a TFRecord file of the images. Raises the errors of TfRecordWriter.
 void write_records(const Images& images, const std::string& path);
 
-/// The records of a file in the order of the file: elements of an image, uint8 [28, 28, 1], and a label. `shuffled`: true
+/// Reads the records of a file in their order. Each element is an image, uint8 [28, 28, 1], and a label. `shuffled`: true
 /// for a new random order in each pass; records are shuffled before they are parsed.
 shoal::data::Dataset read_records(const std::string& path, bool shuffled);
 

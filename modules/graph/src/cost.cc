@@ -22,7 +22,7 @@ NodeCost cost_of(const OpDef& op, const Attributes& attributes, std::span<const 
     if (!part) cost.flops = std::max(cost.flops, double(inputs[i].elements()));
   }
   if (!op.multiply_adds) return cost;
-  // A user's own op may bring this function, so its result may be any number.
+  // A user's own op may supply this function, so its result may be any number.
   const double flops = 2 * op.multiply_adds(attributes, inputs, outputs);
   if (std::isfinite(flops) && flops >= 0) cost.flops = flops;
   return cost;

@@ -39,7 +39,7 @@ struct Graph::State {
   std::vector<SharedScope> shared = {};  // The open shared scopes that use existing variables, the outermost first.
   std::map<std::string, NodeId, std::less<>> nodes_by_name = {};
   std::map<std::string, size_t, std::less<>> variables_by_name = {};
-  std::set<std::string, std::less<>> used_names = {};  // The names that nodes and scopes have already.
+  std::set<std::string, std::less<>> used_names = {};  // The full names in use by nodes and scopes.
   std::map<std::string, int64_t, std::less<>> next_suffix = {};
   struct NodeRange {
     NodeId begin, end;

@@ -62,7 +62,7 @@ Outputs attention_types(Types inputs, const Attributes& attributes) {
   return types_of(inputs[0], inputs[1], inputs[2], attributes);
 }
 
-/// The type of the query, which is also that of key and value: one third of the features of `projections`.
+/// The type of the query, of the key and of the value: each takes one third of the features of `projections`.
 Result<ValueType> third_of(const ValueType& projections, const Attributes& attributes) {
   SHOAL_TRY(const int64_t heads, check_attributes(attributes));
   SHOAL_TRY(const int64_t size, head_size(projections, "projections", heads, 3));

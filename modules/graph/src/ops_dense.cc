@@ -9,7 +9,7 @@ namespace {
 
 const Dim& last(const DimShape& shape) { return shape.dims().back(); }
 
-/// `shape` with its last size replaced.
+/// Returns `shape` with `size` in place of its last size.
 DimShape with_last(const DimShape& shape, const Dim& size) {
   std::vector<Dim> dims = shape.dims();
   dims.back() = size;

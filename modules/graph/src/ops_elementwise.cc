@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Ops in which element i of the result depends only on elements i of the operands.
+/// Element-wise ops: element i of the result depends only on elements i of the operands.
 #include "shape_rules.h"
 #include "shoal/graph/ops.h"
 

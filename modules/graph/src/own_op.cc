@@ -11,7 +11,7 @@ namespace shoal {
 namespace {
 
 constexpr std::string_view kKey = "key";  // The attribute that each random op has.
-// The attribute that passes set to the activation that the op is to apply.
+// The attribute in which passes name the activation that a node applies.
 constexpr std::string_view kActivation = "activation";
 
 std::string_view type_name(const Attribute& attribute) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Checks that the shape rules of several op families share. Users read their error messages.
+/// Checks that are shared by the shape rules of several op families. Users read their error messages.
 #include <array>
 #include <span>
 #include <string>
@@ -73,7 +73,7 @@ struct Sliding {
   int64_t out_width;
 };
 Result<Sliding> slide(const ValueType& image, int64_t window_height, int64_t window_width, const Attributes& attributes);
-/// Padding as [top, bottom, left, right] for an image whose height and width are numbers. Raises InvalidArgument.
+/// Padding as [top, bottom, left, right]. For same padding, InvalidArgument if height or width of the image is a symbol.
 std::vector<int64_t> resolve_padding(std::string_view op, Value image, std::array<int64_t, 2> window,
                                      std::array<int64_t, 2> strides, const Padding& padding);
 

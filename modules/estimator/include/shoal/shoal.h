@@ -6,7 +6,7 @@
 /// that Shoal writes (`shoal/checkpoint/`, `shoal/monitor/`). The files of a larger program compile faster if each includes
 /// only the headers that it uses, as Shoal's own files do.
 
-// The program: flags, configuration, training.
+// Headers for the program as a whole: flags, configuration, training.
 #include "shoal/estimator/add_metrics.h"
 #include "shoal/estimator/canned.h"
 #include "shoal/estimator/early_stopping.h"
@@ -45,7 +45,7 @@
 #include "shoal/estimator/value_hooks.h"
 #include "shoal/estimator/warm_start.h"
 
-// Facilities that a program's own code uses: log, files, environment, cancelling.
+// Headers for facilities that a program's own code uses: log, files, environment, cancelling.
 #include "shoal/base/forwarding_environment.h"
 #include "shoal/base/log.h"
 #include "shoal/base/memory_storage.h"

@@ -59,7 +59,7 @@ struct BaselineOptions {
 };
 
 struct ClassifierOptions {
-  /// The number of classes. 2: nn::binary_head(); more: nn::multi_class_head(). 0: as many as in label_vocabulary, else 2.
+  /// The number of classes. 2: nn::binary_head(); more: nn::multi_class_head(). 0: the size of label_vocabulary, else 2.
   int64_t n_classes = 0;
   std::string weight_column = {};               ///< The name of the feature with example weights. "": all weights are 1.
   std::vector<std::string> label_vocabulary{};  ///< The names of the classes: labels are text. Empty: labels are ids.

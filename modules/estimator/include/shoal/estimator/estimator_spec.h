@@ -25,7 +25,7 @@ struct EstimatorSpec {
   Mode mode = Mode::kTrain;
   Value loss = {};  ///< A scalar, or a tensor of one element.
   std::optional<nn::TrainOp> train_op;
-  std::vector<std::pair<std::string, Value>> predictions;  ///< By name; a lone tensor may have the name "".
+  std::vector<std::pair<std::string, Value>> predictions;  ///< Predictions by name; a lone one may have the name "".
   std::vector<nn::TextPrediction> text_predictions;        ///< Predicted ids for which Shoal also returns texts.
   /// How an exported model can be called (kPredict only). Empty: one signature over all predictions. One of several
   /// signatures has the name nn::kDefaultSignature.

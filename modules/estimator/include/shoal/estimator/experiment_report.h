@@ -17,7 +17,7 @@ enum class ExperimentStatus : uint8_t {
   kInterrupted,  ///< A signal, or the config's stop, ended training. The same command goes on from the newest checkpoint.
   kFailed,       ///< The program ended with an error.
 };
-/// "complete", "interrupted", "failed".
+/// Returns "complete", "interrupted" or "failed".
 std::string_view to_string(ExperimentStatus status);
 
 /// Fields whose values are not known are empty, such as the metrics in a task that does not evaluate.
@@ -29,7 +29,7 @@ struct ExperimentReport {
   /// Metrics and global_step of the last evaluation of the run, which an earlier start or another task may have made.
   /// Numbers that were read from event files have the precision of float32.
   Metrics last = {};
-  Metrics best = {};  ///< As `last`, for the evaluation with the lowest loss; empty if no loss is a number.
+  Metrics best = {};  ///< Like `last`, but for the evaluation with the lowest loss; empty if no loss is a number.
   std::optional<uint64_t> global_step = {};
   std::optional<double> examples_per_second = {};  ///< Examples per second of all trainers of this process.
   std::optional<double> seconds = {};              ///< The duration of this start's training.

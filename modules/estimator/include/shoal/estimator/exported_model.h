@@ -60,7 +60,7 @@ class ExportedModel {
   virtual Result<data::TensorMap> try_predict(const data::TensorMap& features) = 0;
   /// The signatures of the model, the default first.
   virtual const std::vector<nn::ExportSignature>& signatures() const = 0;
-  /// The outputs of one signature by their names. Raises InvalidArgument as above, and if no signature has that name.
+  /// The outputs of one signature by their names. Raises InvalidArgument as predict() above, and for an unknown signature.
   data::TensorMap predict(const data::TensorMap& features, std::string_view signature);
   virtual Result<data::TensorMap> try_predict(const data::TensorMap& features, std::string_view signature) = 0;
   /// Measures where the time of predictions goes, on generated features: uniform in [-1, 1), integers 0. Predictions of

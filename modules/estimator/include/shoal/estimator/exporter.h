@@ -44,7 +44,7 @@ class Exporter {
 
 struct LatestExporterOptions {
   std::optional<int64_t> exports_to_keep = 5;  ///< None to keep all.
-  ExportFormat format = ExportFormat::kShoal;  ///< Further files to add to those that Shoal itself loads.
+  ExportFormat format = ExportFormat::kShoal;  ///< Adds further files to those that Shoal itself loads.
   /// The proof that the added files compute the same as the model. If it fails, an error is logged and the export is not
   /// published; training goes on, and the last good export stays the newest.
   ExportProof proof = {};
@@ -78,7 +78,7 @@ struct BestExporterOptions {
   std::optional<std::string> event_dir = {};
   ExportFormat format = ExportFormat::kShoal;  ///< As LatestExporterOptions::format.
   /// As LatestExporterOptions::proof. A result whose export fails the proof does not become the result to beat. After a
-  /// restart best_exporter() finds that in the recorded results.
+  /// restart the exporter finds the result to beat in the event files (best_exporter()).
   ExportProof proof = {};
 };
 /// Exports whenever an evaluation is strictly better than the best one so far.

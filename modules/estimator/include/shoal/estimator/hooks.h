@@ -24,8 +24,8 @@ struct NanGuardOptions {
   bool fail = true;  ///< If true, the run fails with NanLoss; else it stops quietly.
 };
 /// Looks for a loss that is NaN. The step of such a loss makes no update, and nothing is saved any more, so the newest
-/// checkpoint stays that of an earlier step. Training adds a failing guard by itself, unless a quiet one is among the
-/// hooks: then every cause of NanLoss (an infinite loss, a norm, a variable) ends training quietly.
+/// checkpoint stays that of an earlier step. Training adds a guard that fails, unless one with .fail = false is among the
+/// hooks: that one then ends training quietly for every cause of NanLoss (an infinite loss, a norm, a variable), too.
 std::shared_ptr<Hook> nan_guard(NanGuardOptions options = {});
 
 /// Logs "loss = 0.31, step = 200 (1.2 s)" every `every_iterations` steps of this trainer, beginning with the first.

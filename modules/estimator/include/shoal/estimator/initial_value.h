@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What a variable contains at first, if not what its layer's initializer makes (EstimatorSpec::initial_values).
+/// The initial contents of a variable, instead of those from its layer's initializer (EstimatorSpec::initial_values).
 
 #include <memory>
 

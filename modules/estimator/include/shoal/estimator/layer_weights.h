@@ -73,9 +73,9 @@ LayerWeights batch_normalization(const std::string& name);
 /// Keras' LayerNormalization and GroupNormalization become nn::layer_norm and nn::group_norm with .epsilon = 1e-3.
 LayerWeights normalization(const std::string& name);
 LayerWeights embedding(const std::string& name);
-/// Keras' LSTM becomes nn::lstm with .forget_bias = 0, as Keras adds 1 to the bias. `name` is the cell's: "lstm/lstm_cell".
+/// Keras' LSTM becomes nn::lstm with .forget_bias = 0: Keras adds 1 to the bias. `name` names the cell: "lstm/lstm_cell".
 LayerWeights lstm(const std::string& name);
-/// Keras' GRU with reset_after, the default, becomes nn::gru. `name` is the cell's: "gru/gru_cell".
+/// Keras' GRU with reset_after, the default, becomes nn::gru. `name` names the cell: "gru/gru_cell".
 LayerWeights gru(const std::string& name);
 /// Keras' MultiHeadAttention of a sequence to itself becomes nn::multi_head_attention of one input.
 LayerWeights multi_head_attention(const std::string& name);

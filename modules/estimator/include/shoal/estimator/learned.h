@@ -28,7 +28,7 @@ struct Learned<std::vector<double>> {
   static std::string news(const std::vector<double>&, const std::vector<double>&) { return {}; }
 };
 
-/// Lists of numbers by name, as columns::boundaries_of() returns. Later starts do not report if the data give other ones.
+/// Lists of numbers by name, as columns::boundaries_of() returns. Later starts do not report it if they give other lists.
 template <>
 struct Learned<std::map<std::string, std::vector<double>>> {
   static std::string encode(const std::map<std::string, std::vector<double>>& value);

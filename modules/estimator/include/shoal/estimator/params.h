@@ -61,11 +61,11 @@ class Params {
   // The functions below raise NotFound, listing the names, if the name is missing, and TypeMismatch if the value has
   // another type.
   int64_t get_int(std::string_view name) const;
-  double get_real(std::string_view name) const;  ///< An integer counts as a real number too.
+  double get_real(std::string_view name) const;  ///< Also accepts an integer, which becomes a real number.
   bool get_bool(std::string_view name) const;
   const std::string& get_string(std::string_view name) const;
   const std::vector<int64_t>& get_ints(std::string_view name) const;
-  std::vector<double> get_reals(std::string_view name) const;  ///< Integers count as real numbers too.
+  std::vector<double> get_reals(std::string_view name) const;  ///< Also accepts integers, which become real numbers.
   const std::vector<std::string>& get_strings(std::string_view name) const;
   // The functions below return `otherwise` if the name is missing.
   int64_t get_int(std::string_view name, int64_t otherwise) const;

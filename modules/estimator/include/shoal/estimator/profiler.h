@@ -13,9 +13,9 @@ namespace shoal {
 struct ProfilerOptions {
   /// How many steps of this task's run are skipped at first, at least 0. The first steps take longer than the others.
   int64_t skip = 10;
-  int64_t steps = 50;                 ///< How many steps are measured after these, at least 1.
+  int64_t steps = 50;                 ///< How many steps are measured after the skipped ones, at least 1.
   std::string file = "profile.json";  ///< The name of the file in model_dir.
-  /// The limits that kernels are compared with. None: RunContext::machine_limits(), when the steps are done.
+  /// The machine's limits, for comparison with kernels. None: RunContext::machine_limits(), called after the steps.
   std::optional<backends::MachineLimits> limits = {};
 };
 

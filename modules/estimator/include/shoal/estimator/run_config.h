@@ -97,7 +97,7 @@ class Setting {
 enum class UpdateStrategyKind : uint8_t { kAsync, kSync, kBoundedStaleness };
 /// Returns "async", "sync" or "bounded_staleness".
 std::string_view to_string(UpdateStrategyKind kind);
-/// The kind with this name. For any other name InvalidArgument lists the valid ones.
+/// Parses what to_string() returns. For any other name InvalidArgument lists the valid ones.
 Result<UpdateStrategyKind> parse_update_strategy(std::string_view name);
 
 /// What a terminate signal (SIGTERM, SIGHUP) means to a task whose process handles signals. Ctrl-C comes from a person,
@@ -108,7 +108,7 @@ enum class OnSigterm : uint8_t {
 };
 /// Returns "end" or "leave".
 std::string_view to_string(OnSigterm meaning);
-/// The meaning with this name. For any other name InvalidArgument lists the valid ones and names `where` ("--on-sigterm").
+/// Parses "end" or "leave". For any other name InvalidArgument lists these and says `where` it is from ("--on-sigterm").
 Result<OnSigterm> parse_on_sigterm(std::string_view name, std::string_view where);
 
 struct UpdateStrategyOptions {
@@ -229,7 +229,7 @@ struct RunConfigOptions {
   std::shared_ptr<Environment> environment = {};
 };
 
-/// Fields to change by RunConfig::replace(); unset ones stay as they are. Only fields that can be None accept None.
+/// Fields to change by RunConfig::replace(); unset ones stay as they are. A field that cannot be None refuses std::nullopt.
 struct RunConfigChanges {
   Setting<std::string> model_dir = {};
   Setting<std::string> spare_dir = {};
@@ -294,7 +294,7 @@ class RunConfig {
 
   const std::optional<std::string>& model_dir() const;
   const std::optional<std::string>& spare_dir() const;
-  /// The intervals of checkpoints; at most one is set. Both empty, or one of 0: no checkpoints are written.
+  /// The intervals of checkpoints; at most one is set. Both empty, or a value of 0: no checkpoints are written.
   const std::optional<int64_t>& save_checkpoints_steps() const;
   const std::optional<double>& save_checkpoints_secs() const;
   /// True if either interval of checkpoints is set and not 0.
@@ -320,8 +320,8 @@ class RunConfig {
   /// RunConfigOptions::environment; null if that is not set. environment() returns the environment that calls use.
   const std::shared_ptr<Environment>& own_environment() const;
 
-  // The values to which `runtime` and its defaults resolve.
-  /// Compute threads of a replica, on a machine where this process may use `usable_cores` cores.
+  // The functions below resolve `runtime` and its defaults.
+  /// The number of compute threads of a replica, on a machine where this process may use `usable_cores` cores.
   int32_t compute_threads(int32_t usable_cores) const;
   /// Says how many compute threads there are, and why: "2 compute threads, for 2 usable cores (4 hyper-threads)",
   /// "1 compute thread, for a quota of 0.5 cores".

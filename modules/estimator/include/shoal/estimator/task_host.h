@@ -56,7 +56,7 @@ struct TaskHost {
   std::optional<uint64_t> bytes_on_strand = {};    ///< ParameterServerOptions::bytes_on_strand; only simulations set it.
   /// ShardSpec::own_part_bytes: a part of a shard ends once it has this size. Simulations, with small models, use less.
   uint64_t own_part_bytes = cluster::kOwnPartBytes;
-  /// Each checkpoint contains tensors of fewer bytes as a whole (checkpoint::Sharing::bytes_min).
+  /// Each checkpoint contains tensors smaller than this as a whole (checkpoint::Sharing::bytes_min).
   uint64_t table_bytes_min = uint64_t(1) << 20;
   /// The endpoint for monitoring (RunConfigOptions::metrics). Null: the first task opens one if the config asks for it.
   std::shared_ptr<monitor::MetricsEndpoint> metrics_endpoint = {};

@@ -47,7 +47,7 @@ struct LogValuesOptions {
   std::optional<double> every_secs = {};  ///< The time between two lines in seconds.
   /// Whether a line at the end reports the final values (RunContext::has_final_values()).
   bool at_end = false;
-  /// Makes the whole line. Empty: "step = <global step>, ", to_text(), and the seconds since the line before.
+  /// Formats the whole line. Empty: "step = <global step>, ", to_text(), and the seconds since the line before.
   std::function<std::string(const NamedTensors& values)> format = {};
 };
 /// Logs values (info) at the steps that are due, as computed with the weights before the update. Works in training,

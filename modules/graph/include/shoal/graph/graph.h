@@ -86,7 +86,7 @@ struct Variable {
 /// A variable that averages a value of the training graph: each step sets it to decay * variable + (1 - decay) * value.
 struct MovingAverage {
   Value variable;  ///< A result of Graph::variable(). Not trainable.
-  Value value;     ///< A float32 with the variable's shape.
+  Value value;     ///< The averaged value: float32 with the variable's shape.
   double decay;    ///< In [0, 1].
 };
 

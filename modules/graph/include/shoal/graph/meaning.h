@@ -60,7 +60,7 @@ class Meaning {
   const Facts& facts() const;
   /// True if some fact has a list with these items.
   bool has_list(const MeaningList& list) const;
-  /// A copy of this meaning. Under each key where `other` has a fact that is new here, it has all facts of `other` instead.
+  /// A copy of this meaning, but with all facts of `other` under each key where `other` has a fact that this one lacks.
   Meaning updated_by(const Meaning& other) const;
 
   /// Returns one line of JSON:

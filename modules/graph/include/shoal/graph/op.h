@@ -41,7 +41,7 @@ using GradientRule = std::function<std::vector<Value>(const GradientRequest& req
 
 /// One execution of a user's own op. The outputs are dense memory with undefined contents, which the kernel overwrites.
 struct OpCall {
-  std::span<const TensorView> inputs;  ///< The data of shape-only inputs is null.
+  std::span<const TensorView> inputs;  ///< The inputs; the data of an input used only for its shape is null.
   std::span<const MutableTensorView> outputs;
   const Attributes& attributes;
   RandomKey sequence;  ///< For random ops: the key of the random numbers of this node in this step.
@@ -102,9 +102,9 @@ struct OpDef {
   /// Returns whether, with these attributes, output 0 consists of the rows of input 0 that input 1 names. If so, and
   /// input 0 is a variable, optimizers update only the rows in use. Empty: never.
   bool (*looks_up_rows)(const Attributes& attributes) = nullptr;
-  /// True: Graph::add() gives each node an attribute "key" (int) made from the node's name, unless it has one.
+  /// True: Graph::add() gives each node an attribute "key" (int) made from the node's name, unless the node has a key.
   bool random = false;
-  Rewrites rewrites = {};  ///< What passes may do with the op.
+  Rewrites rewrites = {};  ///< The rewrites that passes may apply to the op.
   /// Computes a user's own op, on every backend, on one thread. Several threads may call it at once, for example when
   /// exported models serve several requests. An exception becomes an error that names the node. Built-in ops have their
   /// kernels in the backends.

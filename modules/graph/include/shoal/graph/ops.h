@@ -92,12 +92,12 @@ Value reshape_like(Value x, Value like, std::string_view name = "");
 ///
 ///   x * stop_gradient(x)                           d/dx is x, and not 2 x
 ///   x + stop_gradient(round(x) - x)                the value of round(x), with the gradient of x ("straight through")
-///   square(value - stop_gradient(target))          lowered by changing `value` alone
+///   square(value - stop_gradient(target))          training moves `value` only, and not `target`
 ///
 /// Optimizers do not update a variable that reaches the loss only through this op, just as they do not update a
 /// variable without any effect on the loss.
 Value stop_gradient(Value x, std::string_view name = "");
-/// Returns x, bit for bit, without cost and with the gradient of x. Values computed from the result are never merged with
+/// Returns x, bit for bit, at no cost; gradients pass to x unchanged. Values computed from the result are never merged with
 /// those computed from x, so they are computed a second time. gradients() uses it for recomputation (nn::recompute()).
 Value recompute_from(Value x, std::string_view name = "");
 

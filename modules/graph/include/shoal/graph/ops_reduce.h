@@ -20,10 +20,10 @@ struct ReduceOptions {
 ///   reduce_sum(x, {.axes = {-1}})                      [n, t, C] to [n, t]
 ///   reduce_sum(x, {.axes = {0, 1}, .keep_dims = true})  [n, t, C] to [1, 1, C]
 Value reduce_sum(Value x, const ReduceOptions& options, std::string_view name = "");
-/// The mean of the elements along some axes, as reduce_sum(); NaN if there are no elements.
+/// The mean of the elements along some axes, with the options of reduce_sum(); NaN if there are no elements.
 Value reduce_mean(Value x, const ReduceOptions& options, std::string_view name = "");
-/// The largest of the elements along some axes, as reduce_sum(); NaN if one of them is NaN, minus infinity if there are no
-/// elements. Equal maxima share the gradient equally.
+/// The largest of the elements along some axes, with the options of reduce_sum(); NaN if one of them is NaN, minus infinity
+/// if there are no elements. Equal maxima share the gradient equally.
 Value reduce_max(Value x, const ReduceOptions& options = {}, std::string_view name = "");
 
 /// The gradient of broadcasting: the sum of x over the axes along which `like` (whose contents are not used) would be

@@ -12,8 +12,8 @@ namespace shoal::ops {
 
 struct LstmOptions {
   Value initial_hidden = {};  ///< [n, U]. None: zeros.
-  Value initial_cell = {};    ///< [n, U]. Given if and only if initial_hidden is.
-  Value lengths = {};         ///< [n]. None: all sequences have length t.
+  Value initial_cell = {};    ///< [n, U]. Set both initial values or neither.
+  Value lengths = {};         ///< The length of each sequence, [n]. None: t for all.
 };
 struct Lstm {
   Value sequence;     ///< [n, t, U], h at every position; 0 behind a sequence's end.
@@ -38,7 +38,7 @@ Lstm lstm(Value projection, Value recurrent_kernel, const LstmOptions& options =
 struct GruOptions {
   Value recurrent_bias = {};  ///< [3U]. None: zeros.
   Value initial_hidden = {};  ///< [n, U]. None: zeros.
-  Value lengths = {};         ///< [n]. None: all sequences have length t.
+  Value lengths = {};         ///< The length of each sequence, [n]. None: t for all.
 };
 struct Gru {
   Value sequence;     ///< [n, t, U], h at every position; 0 behind a sequence's end.
@@ -60,7 +60,7 @@ struct Gru {
 Gru gru(Value projection, Value recurrent_kernel, const GruOptions& options = {}, std::string_view name = "");
 
 struct AttentionOptions {
-  int64_t heads = 1;  ///< At least 1. The numbers of features must be multiples of it.
+  int64_t heads = 1;  ///< The number of heads, at least 1. The numbers of features must be multiples of it.
   /// True: position i attends to positions 0 to i only. There must be as many queries as keys.
   bool causal = false;
   Value lengths = {};  ///< The number of valid keys of each sequence, [n]. None: all keys are valid.

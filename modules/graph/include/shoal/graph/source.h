@@ -21,7 +21,7 @@ Source source_of(std::string_view op);
 inline constexpr std::string_view kTextOf = "text_of";
 inline constexpr std::string_view kTextEncoding = "text_encoding";
 
-/// True for sources that are identified by their names: two of them are different even if their types are equal.
+/// True for sources that are identified by their names: two of them differ if their names differ, even with equal types.
 inline bool is_named(Source source) { return source == Source::kInput || source == Source::kVariable; }
 
 }  // namespace shoal
