@@ -43,7 +43,9 @@ struct Step {
 class ThreadScope {
  public:
   ThreadScope(int (*set_library_threads)(int count), Denormals denormals)
-      : mode_(denormals), set_library_threads_(set_library_threads), before_(set_library_threads ? set_library_threads(1) : 0) {}
+      : mode_(denormals),
+        set_library_threads_(set_library_threads),
+        before_(set_library_threads ? set_library_threads(1) : 0) {}
   ~ThreadScope() {
     if (set_library_threads_) set_library_threads_(before_);
   }

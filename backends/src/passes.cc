@@ -46,9 +46,8 @@ void relu(int threads, const float* x, float* y, int64_t count) {
 }
 
 void add_bias(int threads, const float* bias, int64_t channels, float* y, int64_t count) {
-  parallel_for(threads, count / channels, 2 * kFloat * count, [=](int64_t begin, int64_t end) {
-    add_bias_rows(bias, channels, y + begin * channels, end - begin);
-  });
+  parallel_for(threads, count / channels, 2 * kFloat * count,
+               [=](int64_t begin, int64_t end) { add_bias_rows(bias, channels, y + begin * channels, end - begin); });
 }
 
 void finish_rows(float* y, int64_t stride, int64_t rows, int64_t columns, const float* bias, bool activate) {

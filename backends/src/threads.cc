@@ -76,7 +76,7 @@ void detail::parallel_pieces(int pieces, PieceFunction run, void* context) {
 void detail::parallel_ranges(int threads, int64_t count, RangeFunction run, void* context) {
   const auto ranges = std::min<int64_t>({threads, count, Team::kPiecesMax});
   backends::parallel_pieces(int(ranges),
-                          [&](int piece) { run(context, count * piece / ranges, count * (piece + 1) / ranges); });
+                            [&](int piece) { run(context, count * piece / ranges, count * (piece + 1) / ranges); });
 }
 
 void detail::parallel_chunks(int threads, int64_t count, int64_t chunk, ChunkFunction run, void* context) {

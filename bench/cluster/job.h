@@ -21,8 +21,8 @@ struct JobPlan {
   uint64_t bytes = 64 << 10;  ///< Bytes of the weights, and of a gradient; updated by SGD.
   Duration step{};            ///< What stands for computing.
   Draw draw = Draw::kNever;
-  double straggler = 1;       ///< How many times as long the last trainer takes.
-  double seconds = 2;         ///< How long is measured, after half a second of warming up.
+  double straggler = 1;  ///< How many times as long the last trainer takes.
+  double seconds = 2;    ///< How long is measured, after half a second of warming up.
 };
 
 struct JobSpeed {

@@ -68,7 +68,8 @@ EstimatorSpec resnet20(const Features& features, const Labels& labels, Mode mode
   return classify(::models::resnet20(features.single(), mode), labels);
 }
 
-EstimatorSpec resnet20_recompute(const Features& features, const Labels& labels, Mode mode, const Params&, const RunConfig&) {
+EstimatorSpec resnet20_recompute(const Features& features, const Labels& labels, Mode mode, const Params&,
+                                 const RunConfig&) {
   return classify(::models::resnet20(features.single(), mode, {.recompute = true}), labels);
 }
 
@@ -153,9 +154,12 @@ nn::ValueMap inputs(Graph& graph, const data::TensorMap& tensors, std::string_vi
 }  // namespace
 
 const std::vector<ModelEntry>& models() {
-  static const std::vector<ModelEntry> entries{
-      {"mlp", mlp, grey_images},   {"cnn", cnn, grey_images}, {"resnet20", resnet20, colour_images},
-      {"wide_and_deep", wide_and_deep, ids_and_numbers}, {"lstm", lstm, text}, {"gpt", gpt, text}};
+  static const std::vector<ModelEntry> entries{{"mlp", mlp, grey_images},
+                                               {"cnn", cnn, grey_images},
+                                               {"resnet20", resnet20, colour_images},
+                                               {"wide_and_deep", wide_and_deep, ids_and_numbers},
+                                               {"lstm", lstm, text},
+                                               {"gpt", gpt, text}};
   return entries;
 }
 

@@ -23,8 +23,8 @@ using Grey = dlib::matrix<float>;
 using Colours = std::array<dlib::matrix<float>, 3>;
 
 template <class Input>
-using Mlp = dlib::loss_multiclass_log<
-    dlib::fc<10, dlib::relu<dlib::fc<512, dlib::relu<dlib::fc<512, dlib::input<Input>>>>>>>;
+using Mlp =
+    dlib::loss_multiclass_log<dlib::fc<10, dlib::relu<dlib::fc<512, dlib::relu<dlib::fc<512, dlib::input<Input>>>>>>>;
 
 template <long kFilters, class Below>
 using PaddedConv5 = dlib::add_layer<dlib::con_<kFilters, 5, 5, 1, 1, 2, 2>, Below>;
@@ -53,9 +53,9 @@ using HalvingStage = Block<kFilters, Block<kFilters, HalvingBlock<kFilters, Belo
 template <class Below>
 using FirstStage = Block<16, Block<16, Block<16, Below>>>;
 template <class Input>
-using Resnet20 = dlib::loss_multiclass_log<dlib::fc<
-    10, dlib::avg_pool_everything<
-            HalvingStage<64, HalvingStage<32, FirstStage<dlib::relu<Conv3<16, 1, dlib::input<Input>>>>>>>>>;
+using Resnet20 = dlib::loss_multiclass_log<
+    dlib::fc<10, dlib::avg_pool_everything<
+                     HalvingStage<64, HalvingStage<32, FirstStage<dlib::relu<Conv3<16, 1, dlib::input<Input>>>>>>>>>;
 
 struct Options {
   std::string model;

@@ -75,8 +75,8 @@ class Sum final : public PrimitiveSum {
     const memory::dims stride{1, 1}, padding{2, 2};
     const auto kind = dnnl::prop_kind::forward_training;
     const auto direct = dnnl::algorithm::convolution_direct;
-    const auto forward = describe<dnnl::convolution_forward>(engine_, relu_attributes(), kind, direct, x, w, b, y, stride,
-                                                             padding, padding);
+    const auto forward =
+        describe<dnnl::convolution_forward>(engine_, relu_attributes(), kind, direct, x, w, b, y, stride, padding, padding);
     add<dnnl::convolution_forward>(forward, {{DNNL_ARG_SRC, forward.src_desc()},
                                              {DNNL_ARG_WEIGHTS, forward.weights_desc()},
                                              {DNNL_ARG_BIAS, b},
@@ -138,16 +138,15 @@ class Sum final : public PrimitiveSum {
     const memory::desc y(out, kFloat, Tag::any);
     const memory::dims window{2, 2}, none{0, 0};
     const auto maximum = dnnl::algorithm::pooling_max;
-    const auto forward = describe<PoolingForward>(engine_, plain_attributes(), dnnl::prop_kind::forward_training, maximum, x,
-                                                  y, window, window, none, none, none);
-    add<PoolingForward>(forward, {{DNNL_ARG_SRC, x},
-                                  {DNNL_ARG_DST, forward.dst_desc()},
-                                  {DNNL_ARG_WORKSPACE, forward.workspace_desc()}});
+    const auto forward = describe<PoolingForward>(engine_, plain_attributes(), dnnl::prop_kind::forward_training, maximum,
+                                                  x, y, window, window, none, none, none);
+    add<PoolingForward>(
+        forward, {{DNNL_ARG_SRC, x}, {DNNL_ARG_DST, forward.dst_desc()}, {DNNL_ARG_WORKSPACE, forward.workspace_desc()}});
     const auto backward = describe_backward<PoolingBackward>(engine_, plain_attributes(), forward, maximum, x,
                                                              forward.dst_desc(), window, window, none, none, none);
-    add<PoolingBackward>(backward, {{DNNL_ARG_DIFF_SRC, x},
-                                    {DNNL_ARG_DIFF_DST, forward.dst_desc()},
-                                    {DNNL_ARG_WORKSPACE, forward.workspace_desc()}});
+    add<PoolingBackward>(
+        backward,
+        {{DNNL_ARG_DIFF_SRC, x}, {DNNL_ARG_DIFF_DST, forward.dst_desc()}, {DNNL_ARG_WORKSPACE, forward.workspace_desc()}});
   }
 
   memory filled(int name, const memory::desc& type) {

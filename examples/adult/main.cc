@@ -22,8 +22,8 @@ int64_t remarks_in(const std::string& file) { return std::ifstream(file).peek() 
 
 /// Makes the optimizer that the flags choose. Its learning rate falls linearly to almost zero at the last step.
 shoal::OptimizerChoice optimizer_of(const shoal::CommandLine& line) {
-  const nn::LearningRate rate = nn::polynomial_decay(
-      {.initial = line.flags.get_real("learning-rate"), .decay_steps = uint64_t(line.steps.value())});
+  const nn::LearningRate rate =
+      nn::polynomial_decay({.initial = line.flags.get_real("learning-rate"), .decay_steps = uint64_t(line.steps.value())});
   if (line.flags.get_string("optimizer") == "adam") return nn::adam({.learning_rate = rate});
   return nn::adagrad({.learning_rate = rate});
 }
@@ -98,7 +98,10 @@ int main(int argc, char** argv) {
                 {"dropout", "The part of the hidden units that each training step leaves out", 0.0, {}},
                 {"optimizer", "What trains the deep part", std::string("adagrad"), {"adagrad", "adam"}},
                 {"learning-rate", "The learning rate of the deep part at the first step", 0.05, {}},
-                {"held-out", "Train on nine tenths of adult.data and evaluate on the other tenth, without adult.test", false, {}}},
+                {"held-out",
+                 "Train on nine tenths of adult.data and evaluate on the other tenth, without adult.test",
+                 false,
+                 {}}},
       .steps = 6000,
       .batch = 64,
       .save_checkpoints_steps = 1000,

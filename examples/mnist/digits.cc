@@ -148,7 +148,8 @@ void draw_digit(int digit, shoal::RandomKey key, uint8_t* pixels) {
 }  // namespace
 
 Images draw_digits(int64_t count, uint64_t seed) {
-  Images images{shoal::Tensor(shoal::DType::kUInt8, {count, kSide, kSide, 1}), shoal::Tensor(shoal::DType::kInt64, {count})};
+  Images images{shoal::Tensor(shoal::DType::kUInt8, {count, kSide, kSide, 1}),
+                shoal::Tensor(shoal::DType::kInt64, {count})};
   const auto labels = images.labels.mutable_as<int64_t>();
   for (int64_t i = 0; i < count; ++i) labels[size_t(i)] = i % 10;
   shoal::RandomStream shuffle(shoal::fold_in(seed, "order of digits"));

@@ -31,11 +31,13 @@ Result<Images> read_images(const std::string& folder, const std::string& part) {
   SHOAL_TRY(const std::string labels_path, find_file(*storage, folder, part + "-labels-idx1-ubyte"));
   SHOAL_TRY(const shoal::Tensor pixels, shoal::data::read_idx(*storage, images_path));
   SHOAL_TRY(const shoal::Tensor bytes, shoal::data::read_idx(*storage, labels_path));
-  if (pixels.dtype() != shoal::DType::kUInt8 || pixels.shape().rank() != 3 || pixels.shape()[1] != 28 || pixels.shape()[2] != 28) {
+  if (pixels.dtype() != shoal::DType::kUInt8 || pixels.shape().rank() != 3 || pixels.shape()[1] != 28 ||
+      pixels.shape()[2] != 28) {
     return shoal::data_loss(images_path + " holds " + to_string(pixels.shape()) + ", not images of 28 x 28 bytes");
   }
   if (bytes.dtype() != shoal::DType::kUInt8 || bytes.shape() != shoal::Shape{pixels.shape()[0]}) {
-    return shoal::data_loss(labels_path + " holds " + to_string(bytes.shape()) + " labels for " + to_string(pixels.shape()) + " images");
+    return shoal::data_loss(labels_path + " holds " + to_string(bytes.shape()) + " labels for " +
+                            to_string(pixels.shape()) + " images");
   }
   shoal::Tensor labels(shoal::DType::kInt64, bytes.shape());
   const auto source = bytes.as<uint8_t>();
@@ -61,9 +63,8 @@ ImageSource::ImageSource(std::optional<std::string> data_dir, uint64_t seed)
 ImageSource::~ImageSource() = default;
 
 const Images& ImageSource::training() {
-  return training_->get([this] {
-    return data_dir_ ? shoal::value_or_raise(read_images(*data_dir_, "train")) : draw_digits(60000, seed_);
-  });
+  return training_->get(
+      [this] { return data_dir_ ? shoal::value_or_raise(read_images(*data_dir_, "train")) : draw_digits(60000, seed_); });
 }
 
 const Images& ImageSource::test() {

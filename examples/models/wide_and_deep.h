@@ -10,7 +10,7 @@
 namespace models {
 
 struct WideAndDeepOptions {
-  int64_t ids = 10000;  ///< The number of different ids in each column of ids.
+  int64_t ids = 10000;                        ///< The number of different ids in each column of ids.
   int64_t dimension = 16;                     ///< The size of each embedding.
   std::vector<int64_t> hidden{256, 128, 64};  ///< The number of units of each hidden layer.
   bool wide = true;                           ///< False: the model consists of the deep part alone.

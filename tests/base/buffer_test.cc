@@ -41,9 +41,15 @@ TEST(Buffer, ResizesWithinItsCapacityAndKeepsContents) {
 TEST(BufferPool, RoundsUpToItsSizeClasses) {
   const auto pool = BufferPool::create();
   constexpr size_t kMiB = size_t(1) << 20;
-  const std::pair<size_t, size_t> rows[] = {{0, 256},          {256, 256},        {257, 384},
-                                            {385, 512},        {513, 768},        {769, 1024},
-                                            {3 * kMiB, 3 * kMiB}, {3 * kMiB + 1, 4 * kMiB}, {4 * kMiB + 1, 5 * kMiB},
+  const std::pair<size_t, size_t> rows[] = {{0, 256},
+                                            {256, 256},
+                                            {257, 384},
+                                            {385, 512},
+                                            {513, 768},
+                                            {769, 1024},
+                                            {3 * kMiB, 3 * kMiB},
+                                            {3 * kMiB + 1, 4 * kMiB},
+                                            {4 * kMiB + 1, 5 * kMiB},
                                             {9 * kMiB - 1, 9 * kMiB}};
   for (const auto& [asked, given] : rows) {
     const Ref<Buffer> buffer = pool->get(asked);

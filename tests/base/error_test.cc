@@ -159,7 +159,9 @@ TEST(Result, TryPassesValuesAndErrorsOn) {
 }
 
 TEST(Result, HoldsMoveOnlyAndConvertibleValues) {
-  struct Base { virtual ~Base() = default; };
+  struct Base {
+    virtual ~Base() = default;
+  };
   struct Derived : Base {};
   Result<std::unique_ptr<Base>> result = std::make_unique<Derived>();
   ASSERT_TRUE(result);

@@ -51,13 +51,18 @@ TEST(Logger, WarnsOnceForEachCause) {
 
 TEST(Logger, CallsItsSinkOneLineAtATime) {
   int inside = 0, worst = 0, count = 0;  // No lock guards these: the logger promises one line at a time.
-  Logger logger([&](const LogRecord&) {
-    worst = std::max(worst, ++inside);
-    ++count;
-    --inside;
-  }, "", half_past);
+  Logger logger(
+      [&](const LogRecord&) {
+        worst = std::max(worst, ++inside);
+        ++count;
+        --inside;
+      },
+      "", half_past);
   std::vector<std::thread> threads;
-  for (int t = 0; t < 4; ++t) threads.emplace_back([&] { for (int i = 0; i < 500; ++i) logger.info("x"); });
+  for (int t = 0; t < 4; ++t)
+    threads.emplace_back([&] {
+      for (int i = 0; i < 500; ++i) logger.info("x");
+    });
   for (std::thread& thread : threads) thread.join();
   EXPECT_EQ(worst, 1);
   EXPECT_EQ(count, 2000);
@@ -73,11 +78,9 @@ TEST(Logger, GoesOnBehindASinkThatThrows) {
       },
       "worker 1", half_past);
   for (const char* line : {"first", "second", "third", "fourth"}) logger.info(line);
-  EXPECT_EQ(
-      lines.texts,
-      (std::vector<std::string>{
-          "warning|worker 1|2 lines of the log did not reach this sink: the log sink threw an exception: the queue is closed",
-          "info|worker 1|third", "info|worker 1|fourth"}));
+  EXPECT_EQ(lines.texts, (std::vector<std::string>{"warning|worker 1|2 lines of the log did not reach this sink: the log "
+                                                   "sink threw an exception: the queue is closed",
+                                                   "info|worker 1|third", "info|worker 1|fourth"}));
 }
 
 TEST(Logger, DropsLinesThatItsSinkCauses) {

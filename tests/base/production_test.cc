@@ -296,7 +296,10 @@ TEST(Production, ParallelForCoversEveryElementOnceWithFixedBorders) {
 TEST(Production, ParallelForEndsThoughThePoolIsBusyAndFromSeveralThreads) {
   const auto env = make({.pool_threads = 2});
   std::atomic<bool> release{false};
-  for (int i = 0; i < 2; ++i) ASSERT_TRUE(env->pool().submit([&] { while (!release) std::this_thread::yield(); }));
+  for (int i = 0; i < 2; ++i)
+    ASSERT_TRUE(env->pool().submit([&] {
+      while (!release) std::this_thread::yield();
+    }));
   std::atomic<int64_t> sum{0};
   const auto add = [&] { env->parallel_for(100, 1, [&](int64_t begin, int64_t) { sum += begin; }); };
   std::thread other(add);

@@ -30,7 +30,9 @@ TEST(Stop, CallbacksRunOnceInTheOrderTheyCame) {
   std::vector<int> order;
   StopCallback a(source.token(), [&] { order.push_back(1); });
   StopCallback b(source.token(), [&] { order.push_back(2); });
-  { StopCallback gone(source.token(), [&] { order.push_back(99); }); }
+  {
+    StopCallback gone(source.token(), [&] { order.push_back(99); });
+  }
   StopCallback c(source.token(), [&] { order.push_back(3); });
   source.request_stop();
   source.request_stop();

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shoal/base/storage.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
-#include <fcntl.h>
 #include <sys/resource.h>
 #include <sys/stat.h>
 #include <sys/wait.h>
@@ -131,7 +131,7 @@ TEST_F(FileStorageTest, ListsSortedWithSizes) {
   EXPECT_EQ(entries[2].size_bytes, 5u);
   EXPECT_FALSE(entries[2].is_folder);
   EXPECT_TRUE(entries[3].is_folder);
-  struct stat status{};
+  struct stat status {};
   ASSERT_EQ(stat((folder / "b").c_str(), &status), 0);
   EXPECT_EQ(std::chrono::floor<std::chrono::seconds>(entries[2].modified).time_since_epoch().count(),
             status.st_mtim.tv_sec);

@@ -24,8 +24,8 @@ void expect_raises(ErrorKind kind, const std::string& part, const std::function<
 
 TEST(DType, NamesAndSizesGoBothWays) {
   const std::tuple<DType, std::string_view, size_t> rows[] = {
-      {DType::kFloat32, "float32", 4}, {DType::kInt32, "int32", 4},       {DType::kInt64, "int64", 8},
-      {DType::kUInt8, "uint8", 1},     {DType::kBool, "bool", 1},         {DType::kBFloat16, "bfloat16", 2},
+      {DType::kFloat32, "float32", 4}, {DType::kInt32, "int32", 4},  {DType::kInt64, "int64", 8},
+      {DType::kUInt8, "uint8", 1},     {DType::kBool, "bool", 1},    {DType::kBFloat16, "bfloat16", 2},
       {DType::kFloat16, "float16", 2}, {DType::kString, "string", 0}};
   for (const auto& [dtype, name, bytes] : rows) {
     EXPECT_EQ(to_string(dtype), name);
@@ -138,7 +138,8 @@ TEST(Tensor, TheWrongElementTypeIsRefused) {
 TEST(TensorView, TheWrongElementTypeIsRefused) {
   Tensor tensor = Tensor::of<float>({2, 1}, {1, 2});
   const TensorView view = tensor.view();
-  const std::string sentence = "a tensor of the shape [2, 1] has elements of type float32, not int64; read it as float32, or";
+  const std::string sentence =
+      "a tensor of the shape [2, 1] has elements of type float32, not int64; read it as float32, or";
   expect_raises(ErrorKind::kTypeMismatch, sentence, [&] { static_cast<void>(view.as<int64_t>()); });
   const MutableTensorView writable = tensor.mutable_view();
   expect_raises(ErrorKind::kTypeMismatch, "float32, not bool", [&] { static_cast<void>(writable.as<bool>()); });

@@ -36,10 +36,11 @@ Result<Saved> save_one(WithTables with_tables, Storage& storage, int64_t step, f
   const Tensor frozen = Tensor::of<float>({kTableRows, 2}, rows);
   rows[10] = rows[11] = value;
   const Tensor table = Tensor::of<float>({kTableRows, 2}, rows);
-  const std::vector<Writer::NamedTensor> tensors{
-      {"frozen", frozen.view(), "", true}, {"table", table.view(), "", true}, {"w", weights.view()}, {"w/m", weights.view(), "w"}};
-  SHOAL_TRY(auto writer,
-            Writer::begin(storage, kDir, step, Writer::Folder::kMadeIfMissing, Sharing{.bytes_min = 256}));
+  const std::vector<Writer::NamedTensor> tensors{{"frozen", frozen.view(), "", true},
+                                                 {"table", table.view(), "", true},
+                                                 {"w", weights.view()},
+                                                 {"w/m", weights.view(), "w"}};
+  SHOAL_TRY(auto writer, Writer::begin(storage, kDir, step, Writer::Folder::kMadeIfMissing, Sharing{.bytes_min = 256}));
   SHOAL_TRY_VOID(writer->add_tensors(tensors));
   return writer->commit({.counters = {{"w", uint64_t(step)}}}, std::move(options));
 }
@@ -287,7 +288,7 @@ TEST_P(CheckpointCrash, FailureToDeleteIsAWarning) {
   std::vector<std::string> warnings;
   for (const Save& each : kLife) {
     ASSERT_OK(save_one(GetParam(), disk, each.step, each.value,
-                   {.keep_max = 2, .warn = [&](const std::string& sentence) { warnings.push_back(sentence); }}));
+                       {.keep_max = 2, .warn = [&](const std::string& sentence) { warnings.push_back(sentence); }}));
   }
   EXPECT_THAT(warnings, ::testing::ElementsAre(::testing::HasSubstr("could not be deleted")));
 }

@@ -67,7 +67,8 @@ TEST(PointerFile, RefusesWhatItCannotMean) {
   // Names that retention would delete outside of the folder.
   for (const char* name : {"/etc/passwd", "../model.ckpt-5", "model.ckpt-5/../../x", "model.ckpt-05", ""}) {
     EXPECT_TRUE(fails_with(decode_pointer("model_checkpoint_path: \"" + std::string(name) + "\""), ErrorKind::kDataLoss,
-                           "which is not model.ckpt-<step>")) << name;
+                           "which is not model.ckpt-<step>"))
+        << name;
   }
 }
 
@@ -286,8 +287,8 @@ TEST(List, TellsStepsSizesTimesAndDamage) {
   EXPECT_FALSE((*full)[2].damage);
   EXPECT_TRUE((*full)[2].newest);
   EXPECT_EQ((*full)[2].global_step, 10);
-  EXPECT_EQ((*full)[2].bytes, disk.contents("m/model.ckpt-10.index").size() +
-                                  disk.contents("m/model.ckpt-10.data-00000-of-00001").size());
+  EXPECT_EQ((*full)[2].bytes,
+            disk.contents("m/model.ckpt-10.index").size() + disk.contents("m/model.ckpt-10.data-00000-of-00001").size());
 }
 
 TEST(Directory, MayBeMoved) {

@@ -18,7 +18,9 @@ namespace shoal::checkpoint::testing {
 #define EXPECT_OK(...) EXPECT_PRED1(shoal::checkpoint::testing::is_ok, shoal::checkpoint::testing::state_of(__VA_ARGS__))
 #define ASSERT_OK(...) ASSERT_PRED1(shoal::checkpoint::testing::is_ok, shoal::checkpoint::testing::state_of(__VA_ARGS__))
 template <class T>
-std::string state_of(const Result<T>& result) { return result ? "ok" : result.error().message(); }
+std::string state_of(const Result<T>& result) {
+  return result ? "ok" : result.error().message();
+}
 inline bool is_ok(const std::string& state) { return state == "ok"; }
 
 /// The error's kind and that its sentence contains `part`.

@@ -64,8 +64,12 @@ TEST_F(CheckpointCommand, ListsTheRetainedOnes) {
   EXPECT_EQ(json["finished"], nullptr);
   ASSERT_EQ(json["checkpoints"].size(), 3u);
   const uint64_t bytes = read("model.ckpt-10.index").size() + read(data(10)).size();
-  EXPECT_EQ(json["checkpoints"][1], (Json{{"name", "model.ckpt-10"}, {"global_step", 10}, {"newest", false},
-                                          {"bytes", bytes}, {"save_time", 1700000000.25}, {"intact", true}}));
+  EXPECT_EQ(json["checkpoints"][1], (Json{{"name", "model.ckpt-10"},
+                                          {"global_step", 10},
+                                          {"newest", false},
+                                          {"bytes", bytes},
+                                          {"save_time", 1700000000.25},
+                                          {"intact", true}}));
   EXPECT_EQ(json["checkpoints"][2]["newest"], true);
   EXPECT_EQ(everything(), before);
 }
@@ -105,7 +109,8 @@ TEST_F(CheckpointCommand, ListShowsTheEndMark) {
 TEST_F(CheckpointCommand, ListsAnEmptyFolder) {
   const Output run = shoal_program({"checkpoint", "list", folder});
   EXPECT_EQ(run.status, 0);
-  EXPECT_EQ(run.json(), (Json{{"directory", folder}, {"newest", nullptr}, {"checkpoints", Json::array()}, {"finished", nullptr}}));
+  EXPECT_EQ(run.json(),
+            (Json{{"directory", folder}, {"newest", nullptr}, {"checkpoints", Json::array()}, {"finished", nullptr}}));
 }
 
 TEST_F(CheckpointCommand, ListNamesDamageAndEndsWithFour) {
@@ -151,8 +156,10 @@ TEST_F(CheckpointCommand, ShowsVariables) {
   EXPECT_EQ(json["files"][0]["name"], data(10));
   ASSERT_EQ(json["variables"].size(), 6u);
   EXPECT_EQ(json["variables"][0]["name"], "bfloat");
-  EXPECT_EQ(json["variables"][1], (Json{{"name", "count"}, {"dtype", "int64"}, {"shape", Json::array()}, {"bytes", 8}, {"pieces", 1}}));
-  EXPECT_EQ(json["variables"][4], (Json{{"name", "kernel"}, {"dtype", "float32"}, {"shape", {2, 2}}, {"bytes", 16}, {"pieces", 1}}));
+  EXPECT_EQ(json["variables"][1],
+            (Json{{"name", "count"}, {"dtype", "int64"}, {"shape", Json::array()}, {"bytes", 8}, {"pieces", 1}}));
+  EXPECT_EQ(json["variables"][4],
+            (Json{{"name", "kernel"}, {"dtype", "float32"}, {"shape", {2, 2}}, {"bytes", 16}, {"pieces", 1}}));
   EXPECT_EQ(json["variables"][5]["slot_of"], "kernel");
   EXPECT_FALSE(json.contains("values"));
 }
@@ -160,7 +167,7 @@ TEST_F(CheckpointCommand, ShowsVariables) {
 TEST_F(CheckpointCommand, ShowsValuesOnRequest) {
   save(10);
   const Output run = shoal_program({"checkpoint", "show", folder + "/model.ckpt-10.index", "--values", "kernel", "--values",
-                                 "count", "--values", "flags", "--values", "half", "--values", "bfloat"});
+                                    "count", "--values", "flags", "--values", "half", "--values", "bfloat"});
   EXPECT_EQ(run.status, 0);
   const Json values = run.json()["values"];
   EXPECT_EQ(values["kernel"], Json::parse("[[1.5, -2.0], [\"NaN\", 10.0]]"));
@@ -177,7 +184,8 @@ TEST_F(CheckpointCommand, ShowsFilesOfTensors) {
   const Output npz = shoal_program({"checkpoint", "show", folder + "/w.npz", "--values", "fc1.weight"});
   EXPECT_EQ(npz.status, 0);
   const Json tensors = Json::parse(R"([{"name":"fc1.weight","dtype":"float32","shape":[1,2]}])");
-  EXPECT_EQ(npz.json(), (Json{{"file", folder + "/w.npz"}, {"tensors", tensors}, {"values", {{"fc1.weight", {{0.5, -1.0}}}}}}));
+  EXPECT_EQ(npz.json(),
+            (Json{{"file", folder + "/w.npz"}, {"tensors", tensors}, {"values", {{"fc1.weight", {{0.5, -1.0}}}}}}));
   // The data file of a checkpoint is a safetensors file.
   save(10);
   const Output safetensors = shoal_program({"checkpoint", "show", folder + "/" + data(10), "--values", "half"});

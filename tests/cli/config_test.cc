@@ -92,7 +92,8 @@ TEST_F(Config, PrintsLocalModeWhereThereIsNothing) {
 }
 
 TEST_F(Config, PrintsTheResolvedTask) {
-  const Outcome outcome = run_with(R"({"cluster": {"chief": ["a:1"], "worker": ["b:1", "c:1"], "ps": ["d:1"]}, "model_dir": "m",
+  const Outcome outcome =
+      run_with(R"({"cluster": {"chief": ["a:1"], "worker": ["b:1", "c:1"], "ps": ["d:1"]}, "model_dir": "m",
       "task": {"type": "worker", "index": 1, "trial": "7"}, "service": {"x": [1, 2]}})");
   EXPECT_EQ(outcome.status, 0);
   EXPECT_THAT(outcome.lines,
@@ -111,7 +112,8 @@ TEST_F(Config, PrintsTheTrialThatTheEnvironmentNames) {
   const Outcome contradicted = run_with(R"({"task": {"trial": "13"}})");
   EXPECT_EQ(contradicted.status, 2);
   EXPECT_THAT(contradicted.lines, IsEmpty());
-  EXPECT_THAT(contradicted.complaint, testing::AllOf(HasSubstr(R"(SHOAL_TRIAL: is "12")"), HasSubstr(R"(task.trial of TF_CONFIG is "13")")));
+  EXPECT_THAT(contradicted.complaint,
+              testing::AllOf(HasSubstr(R"(SHOAL_TRIAL: is "12")"), HasSubstr(R"(task.trial of TF_CONFIG is "13")")));
 }
 
 TEST_F(Config, PrintsTheEvaluatorWithoutAPlace) {
@@ -153,14 +155,16 @@ TEST_F(Config, WarnsOfWhatWillBeDroppedOrRefused) {
       "task": {"type": "chief", "index": 0}})");
   EXPECT_EQ(dropped.status, 0);
   EXPECT_THAT(dropped.lines.at(0)["warnings"], ElementsAre(HasSubstr("evaluator")));
-  const Outcome refused = run_with(R"({"cluster": {"chief": ["a:1"], "worker": ["b:1"]}, "task": {"type": "chief", "index": 0}})");
+  const Outcome refused =
+      run_with(R"({"cluster": {"chief": ["a:1"], "worker": ["b:1"]}, "task": {"type": "chief", "index": 0}})");
   EXPECT_EQ(refused.status, 0);
   EXPECT_THAT(refused.lines.at(0)["warnings"], ElementsAre(HasSubstr("no ps")));
 }
 
 TEST_F(Config, TellsWhatIsWrongWithStatusTwo) {
-  for (const char* text : {"[]", "{", R"({"cluster": 1})", R"({"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 0}})",
-                           R"({"service": "x"})"}) {
+  for (const char* text :
+       {"[]", "{", R"({"cluster": 1})", R"({"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 0}})",
+        R"({"service": "x"})"}) {
     const Outcome outcome = run_with(text);
     EXPECT_EQ(outcome.status, 2) << text;
     EXPECT_THAT(outcome.lines, IsEmpty()) << text;

@@ -11,8 +11,8 @@ namespace {
 using ::testing::AllOf;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-using ::testing::Not;
 using testing::Json;
+using ::testing::Not;
 using testing::Output;
 using testing::shoal_program;
 
@@ -51,8 +51,8 @@ TEST_F(Doctor, TriesTheFolderAndLeavesNothing) {
   for (const std::string& path : {folder, folder + "/not/there/yet"}) {
     const std::string before = everything();
     const Json finding = found(shoal_program({"doctor", "--model-dir", path, "--json"})).at("model_dir");
-    EXPECT_THAT(finding.at("text").get<std::string>(),
-                AllOf(HasSubstr(" free; 1 MiB is on the disk after "), HasSubstr("; locks work"), HasSubstr("; hard links work")));
+    EXPECT_THAT(finding.at("text").get<std::string>(), AllOf(HasSubstr(" free; 1 MiB is on the disk after "),
+                                                             HasSubstr("; locks work"), HasSubstr("; hard links work")));
     EXPECT_EQ(everything(), before);
   }
 }
@@ -69,15 +69,16 @@ TEST_F(Doctor, SaysWhatToDoOfAFolderThatCannotBe) {
 
 TEST_F(Doctor, AsksPeers) {
   // No process listens at port 1 of the loopback, and "nobody.invalid" is no host by RFC 2606.
-  const Output run =
-      shoal_program({"doctor", "--peer", "127.0.0.1:1", "--peer", "nobody.invalid:4000", "--peer", "nothing", "--timeout-secs", "1"});
+  const Output run = shoal_program(
+      {"doctor", "--peer", "127.0.0.1:1", "--peer", "nobody.invalid:4000", "--peer", "nothing", "--timeout-secs", "1"});
   EXPECT_EQ(run.status, 1);
   EXPECT_THAT(run.out, AllOf(HasSubstr("peer 127.0.0.1:1 "), HasSubstr("-> start the task there"),
                              HasSubstr("peer nobody.invalid:4000 "), HasSubstr("an address is host:port")));
 }
 
 TEST_F(Doctor, LooksAtTheTaskOfTheEnvironment) {
-  setenv("TF_CONFIG", R"({"cluster": {"chief": ["127.0.0.1:2"], "ps": ["127.0.0.1:1"]}, "task": {"type": "chief", "index": 0}})", 1);
+  setenv("TF_CONFIG",
+         R"({"cluster": {"chief": ["127.0.0.1:2"], "ps": ["127.0.0.1:1"]}, "task": {"type": "chief", "index": 0}})", 1);
   const Output run = shoal_program({"doctor"});
   EXPECT_EQ(run.status, 1);
   EXPECT_THAT(run.out, HasSubstr("peer 127.0.0.1:1 "));

@@ -10,10 +10,10 @@ namespace shoal::cli {
 namespace {
 
 using ::testing::HasSubstr;
-using ::testing::SizeIs;
 using testing::Json;
 using testing::Output;
 using testing::shoal_program;
+using ::testing::SizeIs;
 
 class EventsCommand : public testing::InFolder {
  protected:
@@ -25,7 +25,8 @@ class EventsCommand : public testing::InFolder {
     SHOAL_CHECK(writer.add_scalar(first_step, "loss", 0.5).has_value());
     SHOAL_CHECK(writer.add_scalar(first_step + 1, "loss", NAN).has_value());
     SHOAL_CHECK(writer.add_text(first_step + 1, "checkpoint_path", "m/model.ckpt-1").has_value());
-    SHOAL_CHECK(writer.add_histogram(first_step + 1, "kernel", monitor::make_histogram(std::vector<float>{1, 3})).has_value());
+    SHOAL_CHECK(
+        writer.add_histogram(first_step + 1, "kernel", monitor::make_histogram(std::vector<float>{1, 3})).has_value());
     SHOAL_CHECK(writer.close().has_value());
     world.run_for(std::chrono::seconds(5));
     return writer.path().substr(folder.size() + 1);

@@ -26,8 +26,9 @@ TEST_F(ExportCommand, ListsFoldersOfTenDigits) {
   EXPECT_EQ(run.status, 0);
   EXPECT_EQ(run.err, "");
   EXPECT_EQ(run.json(), (Json{{"directory", folder},
-                              {"exports", {{{"path", folder + "/1700000000"}, {"timestamp", 1700000000}, {"global_step", 200}},
-                                           {{"path", folder + "/1700000100"}, {"timestamp", 1700000100}, {"global_step", 300}}}}}));
+                              {"exports",
+                               {{{"path", folder + "/1700000000"}, {"timestamp", 1700000000}, {"global_step", 200}},
+                                {{"path", folder + "/1700000100"}, {"timestamp", 1700000100}, {"global_step", 300}}}}}));
   EXPECT_EQ(everything(), before);
 }
 
@@ -62,9 +63,7 @@ TEST_F(ExportCommand, ReadsADescriptionThatNestsDeeply) {
   EXPECT_EQ(run.json()["exports"][0]["global_step"], 200);
 }
 
-TEST_F(ExportCommand, AMissingFolderIsAnError) {
-  EXPECT_EQ(shoal_program({"export", "list", folder + "/none"}).status, 2);
-}
+TEST_F(ExportCommand, AMissingFolderIsAnError) { EXPECT_EQ(shoal_program({"export", "list", folder + "/none"}).status, 2); }
 
 TEST_F(ExportCommand, ShowsWhatAnExportTakesAndGives) {
   const std::string path = exported();

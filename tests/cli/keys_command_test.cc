@@ -41,7 +41,8 @@ TEST_F(KeysCommand, WritesAFileThatIsAccepted) {
 
 TEST_F(KeysCommand, SaysWhatItCanMake) {
   EXPECT_EQ(shoal_program({"keys"}).status, 2);
-  for (const char* what : {"token", "metrics", "ca", "task", "watcher"}) EXPECT_THAT(shoal_program({"keys", "--help"}).out, HasSubstr(what));
+  for (const char* what : {"token", "metrics", "ca", "task", "watcher"})
+    EXPECT_THAT(shoal_program({"keys", "--help"}).out, HasSubstr(what));
 }
 
 class MetricsKeys : public KeysCommand {
@@ -63,7 +64,8 @@ TEST_F(MetricsKeys, AreDerivedFromTheTokenAndDoNotShowIt) {
 
 TEST_F(MetricsKeys, AreWrittenSoThatOnlyTheOwnerReadsTheSecret) {
   EXPECT_EQ(shoal_program({"keys", "metrics", "--token-file", token, "--out", folder + "/secret"}).status, 0);
-  EXPECT_EQ(shoal_program({"keys", "metrics", "--certificate", "--token-file", token, "--out", folder + "/own.pem"}).status, 0);
+  EXPECT_EQ(shoal_program({"keys", "metrics", "--certificate", "--token-file", token, "--out", folder + "/own.pem"}).status,
+            0);
   EXPECT_EQ(read("secret"), shoal_program({"keys", "metrics", "--token-file", token}).out);
   EXPECT_THAT(read("own.pem"), HasSubstr("BEGIN CERTIFICATE"));
   struct stat status {};

@@ -42,7 +42,8 @@ TEST(LaunchCommand, RunsTasksBehindAWrapper) {
   // The same holds for other machines. --copy sends the program there.
   const TemporaryFolder folder;
   const std::string hosts = folder.write("hosts", "board1\n");
-  const Output there = shoal_program({"launch", "--wrapper", "nice", "--hosts", hosts, "--dry-run", "--json", "--", "train"});
+  const Output there =
+      shoal_program({"launch", "--wrapper", "nice", "--hosts", hosts, "--dry-run", "--json", "--", "train"});
   ASSERT_EQ(there.status, 0) << there.err;
   EXPECT_EQ(there.json()["command"], (testing::Json{"nice", "train"}));
 }
@@ -63,8 +64,7 @@ Output own_program(std::vector<const char*> argv) {
   argv.insert(argv.begin(), "train");
   std::istringstream in;
   std::ostringstream out, err;
-  const int status =
-      cli_main(int(argv.size()), argv.data(), in, out, err, {}, {.name = "train", .program = "/bin/echo"});
+  const int status = cli_main(int(argv.size()), argv.data(), in, out, err, {}, {.name = "train", .program = "/bin/echo"});
   return {status, out.str(), err.str()};
 }
 
@@ -78,7 +78,8 @@ TEST(LaunchCommand, OfAProgramWithItsCommandsLaunchesThatProgram) {
   const Output no_separator = own_program({"launch", "--dry-run", "--model-dir", "m"});
   EXPECT_EQ(no_separator.status, 2);
   EXPECT_EQ(no_separator.err,
-            "train: not expected: --model-dir m; flags of train itself stand behind --, as in train launch --workers 2 -- --model-dir\n");
+            "train: not expected: --model-dir m; flags of train itself stand behind --, as in train launch --workers 2 -- "
+            "--model-dir\n");
   EXPECT_THAT(own_program({"launch", "--help"}).out, HasSubstr("PROGRAM is train itself here"));
   EXPECT_THAT(own_program({"checkpoint", "list", "/no/such/folder"}).err, ::testing::StartsWith("train: "));
 }

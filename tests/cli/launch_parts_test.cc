@@ -359,13 +359,15 @@ TEST(LaunchResults, AreThoseOfTasksThatDidNotFail) {
   const std::vector<std::string> files{
       folder.write("chief-0", R"({"status": "complete", "global_step": 200, "last": {"loss": 0.75}, "trial": "3"})"),
       folder.write("worker-0", R"({"status": "failed", "error": "no disk", "global_step": 900, "accuracy": 0.1})"),
-      folder.write("evaluator-0", R"({"status": "complete", "loss": 0.5, "last": {"loss": 0.5}, "export": "m/export/best/1"})")};
+      folder.write("evaluator-0",
+                   R"({"status": "complete", "loss": 0.5, "last": {"loss": 0.5}, "export": "m/export/best/1"})")};
   EXPECT_EQ(results_of(*storage, files), json::parse_in_order(R"({"loss": 0.5, "status": "complete", "global_step": 200,
       "last": {"loss": 0.5}, "trial": "3", "export": "m/export/best/1"})"));
   EXPECT_EQ(failure_of(*storage, files[0]), std::nullopt);
   EXPECT_EQ(failure_of(*storage, files[1]), "no disk");
   EXPECT_EQ(failure_of(*storage, folder / "none"), std::nullopt);
-  for (const char* odd : {"[1]", R"({"status": "failed"})", R"({"status": "failed", "error": 3})", R"({"status": 7, "error": "x"})"}) {
+  for (const char* odd :
+       {"[1]", R"({"status": "failed"})", R"({"status": "failed", "error": 3})", R"({"status": 7, "error": "x"})"}) {
     EXPECT_EQ(failure_of(*storage, folder.write("odd", odd)), std::nullopt) << odd;
   }
 }
@@ -373,8 +375,9 @@ TEST(LaunchResults, AreThoseOfTasksThatDidNotFail) {
 TEST(LaunchResults, OfAnInterruptedOrFailedJobSaySo) {
   const TemporaryFolder folder;
   const auto storage = make_file_storage();
-  const std::vector<std::string> files{folder.write("chief-0", R"({"status": "interrupted", "interrupted": true, "global_step": 5})"),
-                                       folder.write("evaluator-0", R"({"status": "complete", "loss": 0.5})")};
+  const std::vector<std::string> files{
+      folder.write("chief-0", R"({"status": "interrupted", "interrupted": true, "global_step": 5})"),
+      folder.write("evaluator-0", R"({"status": "complete", "loss": 0.5})")};
   const Json results = results_of(*storage, files);
   EXPECT_EQ(results["status"], "interrupted");
   EXPECT_EQ(failed_results(results, "chief 0: why"),

@@ -39,10 +39,12 @@ TEST(MetricsLine, SaysWhereEachTaskAnswers) {
   };
   const cluster::ClusterSize job{.ps = 1, .workers = 2, .evaluator = true};
   EXPECT_EQ(line({"p"}, job), "nothing");
-  EXPECT_EQ(line({"p", "--metrics", "9400"}, job),
-            "metrics: chief 0 at 127.0.0.1:9400, and each further task one port above, up to evaluator 0 at 127.0.0.1:9404");
+  EXPECT_EQ(
+      line({"p", "--metrics", "9400"}, job),
+      "metrics: chief 0 at 127.0.0.1:9400, and each further task one port above, up to evaluator 0 at 127.0.0.1:9404");
   EXPECT_EQ(line({"p", "--metrics=[::]:9400", "--token-file", "t"}, {}), "metrics: chief 0 at [::]:9400");
-  EXPECT_EQ(line({"env", "SHOAL_METRICS=0", "p"}, job), "metrics: each task at a free port of 127.0.0.1, which its log names");
+  EXPECT_EQ(line({"env", "SHOAL_METRICS=0", "p"}, job),
+            "metrics: each task at a free port of 127.0.0.1, which its log names");
   EXPECT_THAT(line({"p", "--metrics", "65531"}, job), HasSubstr("up to evaluator 0 at 127.0.0.1:65535"));
   EXPECT_THAT(line({"p", "--metrics", "65532"}, job), HasSubstr("give a lower port"));
   EXPECT_THAT(line({"p", "--metrics", "node:1"}, job), HasSubstr("error: metrics: \"node:1\""));
@@ -52,7 +54,9 @@ TEST(MetricsLine, HeedsTheVariableThatTasksInherit) {
   const auto inherits = [](std::string_view name) {
     return name == "SHOAL_METRICS" ? std::optional<std::string>("9400") : std::nullopt;
   };
-  const auto line = [&](const std::vector<std::string>& words) { return metrics_line(words, tasks_of({}), inherits).value(); };
+  const auto line = [&](const std::vector<std::string>& words) {
+    return metrics_line(words, tasks_of({}), inherits).value();
+  };
   EXPECT_EQ(line({"p"}), "metrics: chief 0 at 127.0.0.1:9400");
   EXPECT_EQ(line({"p", "--metrics", "9500"}), "metrics: chief 0 at 127.0.0.1:9500");
   EXPECT_EQ(line({"env", "SHOAL_METRICS=9600", "p"}), "metrics: chief 0 at 127.0.0.1:9600");

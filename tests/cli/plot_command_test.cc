@@ -217,8 +217,8 @@ TEST_F(CompareCommand, TellsParametersMetricsAndWhereCurvesPart) {
   EXPECT_EQ(json["curves"]["loss"]["a"]["last_step"], 20);
   const Output text = shoal_program({"compare", path("a"), path("b")});
   EXPECT_EQ(text.status, 0);
-  EXPECT_THAT(text.out, AllOf(HasSubstr("\nb is better: its best eval/loss is 0."), HasSubstr("flags.batch  64  16"), HasSubstr("differs from step 1 (1, 0.5) on"),
-                              Not(HasSubstr("flags.rate"))));
+  EXPECT_THAT(text.out, AllOf(HasSubstr("\nb is better: its best eval/loss is 0."), HasSubstr("flags.batch  64  16"),
+                              HasSubstr("differs from step 1 (1, 0.5) on"), Not(HasSubstr("flags.rate"))));
 }
 
 TEST_F(CompareCommand, OfARunWithItselfFindsNothing) {
@@ -240,8 +240,9 @@ TEST_F(CompareCommand, TellsAMillionthFromMore) {
   const Json curve = shoal_program({"compare", path("a"), path("b"), "--json"}).json()["curves"]["loss"];
   EXPECT_EQ(curve["first_difference"]["step"], 2);
   EXPECT_EQ(curve["first_difference_over_1e-6"]["step"], 3);
-  EXPECT_THAT(shoal_program({"compare", path("a"), path("b")}).out,
-              HasSubstr("loss: differs from step 2 (1, 1.00000024) on, the same to step 1, by more than a millionth from step 3"));
+  EXPECT_THAT(
+      shoal_program({"compare", path("a"), path("b")}).out,
+      HasSubstr("loss: differs from step 2 (1, 1.00000024) on, the same to step 1, by more than a millionth from step 3"));
 }
 
 TEST_F(CompareCommand, RefusesFoldersThatAreNoRuns) {

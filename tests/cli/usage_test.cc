@@ -26,9 +26,16 @@ TEST(Usage, TellsItsVersion) {
 }
 
 TEST(Usage, WrongUsageIsASentenceAndStatusTwo) {
-  for (const std::vector<std::string>& arguments : std::vector<std::vector<std::string>>{
-           {}, {"swim"}, {"checkpoint"}, {"checkpoint", "list"}, {"checkpoint", "show"}, {"events"}, {"export"},
-           {"events", "a", "b"}, {"events", "--no-such-option", "a"}}) {
+  for (const std::vector<std::string>& arguments :
+       std::vector<std::vector<std::string>>{{},
+                                             {"swim"},
+                                             {"checkpoint"},
+                                             {"checkpoint", "list"},
+                                             {"checkpoint", "show"},
+                                             {"events"},
+                                             {"export"},
+                                             {"events", "a", "b"},
+                                             {"events", "--no-such-option", "a"}}) {
     const Output run = shoal_program(arguments);
     EXPECT_EQ(run.status, 2);
     EXPECT_EQ(run.out, "");

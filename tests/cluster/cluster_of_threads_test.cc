@@ -50,7 +50,9 @@ TEST(Job, EveryCheckpointHasTheUpdatesOfItsStep) {
   };
   const auto look = std::make_shared<Look>();
   // With one server there is one state, however many trainers push meanwhile.
-  run_job(job, {.size = {.ps = 1, .workers = 2}, .max_steps = std::nullopt, .save_steps = 5,
+  run_job(job, {.size = {.ps = 1, .workers = 2},
+                .max_steps = std::nullopt,
+                .save_steps = 5,
                 .hooks = hook_of("chief 0", after_each_step([](RunContext& run, const StepValues&) {
                                    if (run.iterations() == 60) run.request_stop();
                                  })),
@@ -209,9 +211,9 @@ TEST(Job, OnePassPerTrainerIsExact) {
     for (int32_t servers : {1, 2}) {
       SCOPED_TRACE(std::to_string(workers) + " workers, " + std::to_string(servers) + " servers");
       Job job;
-      run_job(job, {.size = {.ps = servers, .workers = workers, .evaluator = true},
-                    .max_steps = std::nullopt,
-                    .input = [] { return line({1, 2, 3, 4, 5, 6, 7}).batch(1); }});
+      run_job(job, {.size = {.ps = servers, .workers = workers, .evaluator = true}, .max_steps = std::nullopt, .input = [] {
+                      return line({1, 2, 3, 4, 5, 6, 7}).batch(1);
+                    }});
       job.expect_all_ended_well();
       EXPECT_EQ(job.last_step(), 7 * (workers + 1));
       EXPECT_EQ(job.counted_updates(), float(7 * (workers + 1)));
@@ -223,20 +225,18 @@ TEST(Job, OnePassPerTrainerIsExact) {
 
 TEST(Job, AShardedInputIsTrainedOnOnce) {
   Job job;
-  run_job(job, {.size = {.ps = 1, .workers = 2},
-                .max_steps = std::nullopt,
-                .input = [](const InputContext& context) {
-                  return line({1, 2, 3, 4, 5, 6, 7}).shard(context.config.num_trainers(), context.config.trainer_index()).batch(1);
-                }});
+  run_job(
+      job,
+      {.size = {.ps = 1, .workers = 2}, .max_steps = std::nullopt, .input = [](const InputContext& context) {
+         return line({1, 2, 3, 4, 5, 6, 7}).shard(context.config.num_trainers(), context.config.trainer_index()).batch(1);
+       }});
   job.expect_all_ended_well();
   EXPECT_EQ(job.last_step(), 7);  // The parts are 3 + 2 + 2.
 }
 
 TEST(Job, AnInputThatIsEmptyForOneTrainerEndsWell) {
   Job job;
-  run_job(job, {.size = {.ps = 1, .workers = 1},
-                .max_steps = std::nullopt,
-                .input = [](const InputContext& context) {
+  run_job(job, {.size = {.ps = 1, .workers = 1}, .max_steps = std::nullopt, .input = [](const InputContext& context) {
                   return context.config.trainer_index() == 0 ? line({1, 2}).batch(1).take(0) : line({1, 2, 3}).batch(1);
                 }});
   job.expect_all_ended_well();
@@ -254,7 +254,10 @@ TEST(Job, TheChiefWaitsForAWorkerThatIsSlowToStart) {
   };
   run_job(job, {.size = {.ps = 1, .workers = 1},
                 .max_steps = std::nullopt,
-                .input = [] { return line({1, 2, 3, 4, 5, 6, 7}).batch(1); },
+                .input =
+                    [] {
+                      return line({1, 2, 3, 4, 5, 6, 7}).batch(1);
+                    },
                 .save_steps = 1,
                 .hooks = hook_of("worker 0", late)});
   job.expect_all_ended_well();
@@ -370,7 +373,8 @@ TEST(Job, WithoutCheckpointsTheEvaluatorEndsWithAWarning) {
 
 TEST(Job, AStopOfTheChiefStopsAll) {
   Job job;
-  run_job(job, {.size = {.ps = 2, .workers = 2, .evaluator = true}, .max_steps = std::nullopt,
+  run_job(job, {.size = {.ps = 2, .workers = 2, .evaluator = true},
+                .max_steps = std::nullopt,
                 .hooks = hook_of("chief 0", after_each_step([](RunContext& run, const StepValues&) {
                                    if (run.iterations() == 15) run.request_stop();
                                  }))});
@@ -382,7 +386,8 @@ TEST(Job, AStopOfTheChiefStopsAll) {
 
 TEST(Job, AStopOfAWorkerStopsItAlone) {
   Job job;
-  run_job(job, {.size = {.ps = 1, .workers = 1}, .max_steps = 100,
+  run_job(job, {.size = {.ps = 1, .workers = 1},
+                .max_steps = 100,
                 .hooks = hook_of("worker 0", after_each_step([](RunContext& run, const StepValues&) {
                                    if (run.iterations() == 3) run.request_stop();
                                  }))});
@@ -393,7 +398,8 @@ TEST(Job, AStopOfAWorkerStopsItAlone) {
 
 TEST(Job, AnInterruptSavesAndEndsAll) {
   Job job;
-  run_job(job, {.size = {.ps = 2, .workers = 2, .evaluator = true}, .max_steps = std::nullopt,
+  run_job(job, {.size = {.ps = 2, .workers = 2, .evaluator = true},
+                .max_steps = std::nullopt,
                 .hooks = hook_of("worker 1", after_each_step([&job](RunContext& run, const StepValues&) {
                                    if (run.iterations() == 10) job.interrupt.request_stop();
                                  }))});
@@ -424,7 +430,8 @@ TEST(Job, TheChiefTellsWhatAllTrainersDo) {
   ASSERT_GE(rates.size(), 1u);
   EXPECT_NEAR(rates[0].second, 3 * of_one.at(0).second, 1e-3 * rates[0].second);
   const std::vector<int64_t> steps = steps_of(job.model_dir(), "job/batches_per_sec");
-  for (const char* const tag : {"job/loss", "job/staleness", "job/staleness_max", "job/waiting", "trainer_0/batches_per_sec"}) {
+  for (const char* const tag :
+       {"job/loss", "job/staleness", "job/staleness_max", "job/waiting", "trainer_0/batches_per_sec"}) {
     EXPECT_EQ(steps_of(job.model_dir(), tag), steps) << tag;
   }
   for (const auto& [step, dropped] : scalars(job.model_dir(), "job/dropped")) EXPECT_EQ(dropped, 0) << step;

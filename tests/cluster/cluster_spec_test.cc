@@ -26,8 +26,11 @@ TEST(HostPort, AcceptsNamesAndBothKindsOfAddresses) {
     const char* text;
     HostPort expected;
   } cases[] = {
-      {"host0:2222", {"host0", 2222}},    {"10.0.0.1:0", {"10.0.0.1", 0}},    {"a-b.c_d.svc:65535", {"a-b.c_d.svc", 65535}},
-      {"[::1]:80", {"[::1]", 80}},        {"[fe80::1%eth0]:7", {"[fe80::1%eth0]", 7}},
+      {"host0:2222", {"host0", 2222}},
+      {"10.0.0.1:0", {"10.0.0.1", 0}},
+      {"a-b.c_d.svc:65535", {"a-b.c_d.svc", 65535}},
+      {"[::1]:80", {"[::1]", 80}},
+      {"[fe80::1%eth0]:7", {"[fe80::1%eth0]", 7}},
       {"m\xC3\xBCnchen:1", {"m\xC3\xBCnchen", 1}},
   };
   for (const auto& c : cases) {
@@ -38,9 +41,33 @@ TEST(HostPort, AcceptsNamesAndBothKindsOfAddresses) {
 }
 
 TEST(HostPort, RefusesEverythingElse) {
-  for (const char* text : {"", "host", ":2222", "host:", "host:x", "host:-1", "host:+1", "host:65536", "host:99999999999999999999",
-                           "ho st:1", "host\t:1", " host:1", "host:1 ", "host: 1", "h\x01:1", "h\x7F:1", "::1:80", "a:b:1",
-                           "[::1]", "[]:1", "[::g]:1", "[1.2.3.4]:1", "[::1:80", "::1]:80", "x[::1]:80", "tcp://h:1", "h:0x10",
+  for (const char* text : {"",
+                           "host",
+                           ":2222",
+                           "host:",
+                           "host:x",
+                           "host:-1",
+                           "host:+1",
+                           "host:65536",
+                           "host:99999999999999999999",
+                           "ho st:1",
+                           "host\t:1",
+                           " host:1",
+                           "host:1 ",
+                           "host: 1",
+                           "h\x01:1",
+                           "h\x7F:1",
+                           "::1:80",
+                           "a:b:1",
+                           "[::1]",
+                           "[]:1",
+                           "[::g]:1",
+                           "[1.2.3.4]:1",
+                           "[::1:80",
+                           "::1]:80",
+                           "x[::1]:80",
+                           "tcp://h:1",
+                           "h:0x10",
                            "h:1.0"}) {
     const auto parsed = parse_host_port(text);
     ASSERT_FALSE(parsed) << text;

@@ -121,7 +121,8 @@ TEST(ServerMemory, AModelBeyondTheLimitThatAUserSetIsRefused) {
   const ServerMemory memory = server_memory(spec, 2);  // Versions 12, slots 6, updates 6, snapshot 9.
   EXPECT_TRUE(fits_into_limit(memory, 10 * kMiB, 43 * kMiB));
   expect_error(fits_into_limit(memory, 10 * kMiB, 43 * kMiB - 1), ErrorKind::kFailedPrecondition,
-               "this server's part of the model takes at most 33.0 MiB: versions 12.0, slots 6.0, updates 6.0, snapshot 9.0; the process "
+               "this server's part of the model takes at most 33.0 MiB: versions 12.0, slots 6.0, updates 6.0, snapshot "
+               "9.0; the process "
                "has 10.0 MiB without it, and runtime.memory_limit is 43.0 MiB; what helps: more parameter servers");
 }
 

@@ -26,9 +26,14 @@ inline nn::UpdateRule adam() {
 inline Initializer constant(double value) { return {Initializer::Kind::kConstant, value, 0}; }
 inline Initializer uniform(double low, double high) { return {Initializer::Kind::kUniform, low, high}; }
 
-inline VariableSpec variable(std::string name, Shape shape, nn::UpdateRule rule = sgd(), Initializer initializer = constant(0),
-                             RandomKey key = 7) {
-  return {.name = std::move(name), .dtype = DType::kFloat32, .shape = shape, .initializer = initializer, .key = key, .rule = rule};
+inline VariableSpec variable(std::string name, Shape shape, nn::UpdateRule rule = sgd(),
+                             Initializer initializer = constant(0), RandomKey key = 7) {
+  return {.name = std::move(name),
+          .dtype = DType::kFloat32,
+          .shape = shape,
+          .initializer = initializer,
+          .key = key,
+          .rule = rule};
 }
 
 /// Small where a run of the tests shall see arenas in many parts.

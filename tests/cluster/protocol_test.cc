@@ -33,8 +33,14 @@ TEST(Protocol, WelcomeComesBack) {
 }
 
 TEST(Protocol, StatusComesBack) {
-  ServerStatus status{.phase = Phase::kLoading, .epoch = 3, .global_step = 4, .spec_hash = ~uint64_t(0), .fingerprint = 6,
-                      .changes = 12, .counters = {7, 8}, .trainers = {}};
+  ServerStatus status{.phase = Phase::kLoading,
+                      .epoch = 3,
+                      .global_step = 4,
+                      .spec_hash = ~uint64_t(0),
+                      .fingerprint = 6,
+                      .changes = 12,
+                      .counters = {7, 8},
+                      .trainers = {}};
   status.trainers.push_back({.index = 0, .connected = true, .pushes = {.applied = 9}});
   status.trainers.push_back({.index = 2,
                              .done = true,
@@ -122,20 +128,25 @@ template <class T>
 void expect_refused(Parse<T> parse, const std::string& text) {
   const auto parsed = parse(text);
   ASSERT_FALSE(parsed) << text;
-  EXPECT_TRUE(parsed.error().kind() == ErrorKind::kDataLoss || parsed.error().kind() == ErrorKind::kInvalidArgument) << text;
+  EXPECT_TRUE(parsed.error().kind() == ErrorKind::kDataLoss || parsed.error().kind() == ErrorKind::kInvalidArgument)
+      << text;
 }
 
 TEST(Protocol, RefusesNumbersThatDoNotFit) {
   for (const char* epoch : {"-1", "1.5", "1e300", "18446744073709551616", "\"3\"", "null", "[]", "true"}) {
-    expect_refused<Welcome>(parse_welcome, std::string(R"({"phase":2,"epoch":)") + epoch + R"(,"global_step":0,"position":[]})");
+    expect_refused<Welcome>(parse_welcome,
+                            std::string(R"({"phase":2,"epoch":)") + epoch + R"(,"global_step":0,"position":[]})");
     expect_refused<ReadRange>(parse_read_range, std::string(R"({"arena":0,"bytes":4,"offset":)") + epoch + "}");
-    expect_refused<StateText>(parse_state, std::string(R"({"counters":[1,2],"positions":[],"global_step":1,"epoch":)") + epoch + "}");
+    expect_refused<StateText>(parse_state,
+                              std::string(R"({"counters":[1,2],"positions":[],"global_step":1,"epoch":)") + epoch + "}");
   }
   for (const char* phase : {"-1", "4", "256", "1e9"}) {
-    expect_refused<Welcome>(parse_welcome, std::string(R"({"epoch":1,"global_step":0,"position":[],"phase":)") + phase + "}");
+    expect_refused<Welcome>(parse_welcome,
+                            std::string(R"({"epoch":1,"global_step":0,"position":[],"phase":)") + phase + "}");
   }
   for (const char* position : {"[256]", "[-1]", "[1.5]", "[[1]]", "\"ab\"", "{}", "7"}) {
-    expect_refused<Welcome>(parse_welcome, std::string(R"({"phase":2,"epoch":1,"global_step":0,"position":)") + position + "}");
+    expect_refused<Welcome>(parse_welcome,
+                            std::string(R"({"phase":2,"epoch":1,"global_step":0,"position":)") + position + "}");
   }
   expect_refused<ReadRange>(parse_read_range, R"({"arena":4294967296,"offset":0,"bytes":4})");
   expect_refused<StateText>(parse_state, R"({"epoch":1,"global_step":1,"counters":[1],"positions":[],"ended":[]})");
@@ -184,8 +195,9 @@ TEST(Protocol, RefusesAPositionBeyondItsLimit) {
 
 TEST(Protocol, RefusesGarbage) {
   const std::string deep = std::string(100'000, '[');
-  for (const std::string& text : {std::string(), std::string("{"), std::string("[]"), std::string("{}"), std::string("null"),
-                                  std::string("\0\0", 2), std::string("\xff\xfe"), deep, deep + std::string(100'000, ']')}) {
+  for (const std::string& text :
+       {std::string(), std::string("{"), std::string("[]"), std::string("{}"), std::string("null"), std::string("\0\0", 2),
+        std::string("\xff\xfe"), deep, deep + std::string(100'000, ']')}) {
     expect_refused<Welcome>(parse_welcome, text);
     expect_refused<ServerStatus>(parse_server_status, text);
     expect_refused<Prepare>(parse_prepare, text);
@@ -200,7 +212,8 @@ TEST(Protocol, SurvivesRandomDamage) {
   const ShardSpec spec = plan_of({variable("a", {3, 4}, adam(), uniform(-1, 1))}, 1).shards[0];
   const std::string good[] = {
       to_json(Welcome{Phase::kReady, 1, 2, "position"}),
-      to_json(ServerStatus{.phase = Phase::kReady, .epoch = 1, .counters = {}, .trainers = {{.index = 0, .connected = true}}}),
+      to_json(
+          ServerStatus{.phase = Phase::kReady, .epoch = 1, .counters = {}, .trainers = {{.index = 0, .connected = true}}}),
       to_json(Prepare{5, 6, spec}),
       to_json(StateText{.epoch = 1, .global_step = 2, .counters = {3, 4}, .positions = {{5, "xy"}}}),
       to_json(ReadRange{2, 64, 128})};
@@ -209,7 +222,8 @@ TEST(Protocol, SurvivesRandomDamage) {
     std::mt19937 random(seed);
     for (std::string text : good) {
       for (int i = 0; i < 3; ++i) text[random() % text.size()] = char(random());
-      refused += !parse_welcome(text) + !parse_server_status(text) + !parse_prepare(text) + !parse_state(text) + !parse_read_range(text);
+      refused += !parse_welcome(text) + !parse_server_status(text) + !parse_prepare(text) + !parse_state(text) +
+                 !parse_read_range(text);
     }
   }
   EXPECT_GT(refused, 40'000u);  // There are 50,000 tries, of which 10,000 are of the right form.

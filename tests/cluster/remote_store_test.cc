@@ -78,10 +78,11 @@ TEST_F(ThreeServersTest, StatusIsToldWhenATrainerComesOrGoes) {
   Environment* env = nullptr;
   std::unique_ptr<RemoteStore> worker;
   EXPECT_EQ(after(milliseconds(0), milliseconds(100), [&] { worker = start_worker(env); }), 1u);
-  EXPECT_EQ(after(milliseconds(100), milliseconds(150), [&] {
-              world_.run_for(milliseconds(100));
-              kill(*env);
-            }),
+  EXPECT_EQ(after(milliseconds(100), milliseconds(150),
+                  [&] {
+                    world_.run_for(milliseconds(100));
+                    kill(*env);
+                  }),
             1u);
   // The server has another number of changes: it answers at once.
   EXPECT_EQ(run(*chief_env_, chief_->status(chief_env_->after(kSecond), seen + 1))->changes, seen);

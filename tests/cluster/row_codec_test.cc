@@ -29,7 +29,8 @@ class RowCodec : public testing::Test {
     Ref<Buffer> arena = filled(spec_, 0, *pool_);
     for (size_t i = 0; i < spec_.segments.size(); ++i) {
       float next = 100.0f * float(i);
-      for (float& element : floats(arena->bytes().subspan(spec_.segments[i].offset, spec_.segments[i].bytes))) element = next++;
+      for (float& element : floats(arena->bytes().subspan(spec_.segments[i].offset, spec_.segments[i].bytes)))
+        element = next++;
     }
     return arena;
   }
@@ -73,7 +74,8 @@ TEST_F(RowCodec, CarriesRowsAndAllElseWhole) {
 
 TEST_F(RowCodec, TakesTheRowsOfItsSegmentInOrder) {
   const ShardPlan plan = plan_of({table("a", {100000, 8}), variable("x", {8})}, 3);
-  const auto second = std::ranges::find_if(plan.shards[1].segments, [](const Segment& s) { return s.variable.name == "a"; });
+  const auto second =
+      std::ranges::find_if(plan.shards[1].segments, [](const Segment& s) { return s.variable.name == "a"; });
   ASSERT_NE(second, plan.shards[1].segments.end());
   ASSERT_GT(second->row_begin, 0);
   RowSums sums(100000, 8);

@@ -48,9 +48,11 @@ class RowTraffic : public RemoteStoreTest {
       const float* const row = row_of(step.variables[1], id);
       for (int64_t k = 0; k < kWidth; ++k) values.push_back(0.5f * row[k] + float(k) / 8);
     }
-    for (const backends::MutablePiece& piece : step.updates[0]) std::fill_n(reinterpret_cast<float*>(piece.data), 8, values[0]);
+    for (const backends::MutablePiece& piece : step.updates[0])
+      std::fill_n(reinterpret_cast<float*>(piece.data), 8, values[0]);
     const RowGradients gradients[] = {
-        {0, {DType::kInt64, Shape{6}, reinterpret_cast<const std::byte*>(ids.data())},
+        {0,
+         {DType::kInt64, Shape{6}, reinterpret_cast<const std::byte*>(ids.data())},
          {DType::kFloat32, Shape{6, kWidth}, reinterpret_cast<const std::byte*>(values.data())}}};
     SHOAL_CO_TRY_VOID(store.add_rows(step, gradients));
     const double scalars[] = {0.1};
@@ -121,7 +123,8 @@ TEST_F(RowTraffic, SaysHowMuchItSaved) {
   for (uint64_t i = 0; i < 10; ++i) ASSERT_TRUE(run(*chief_env_, step_by_rows(*chief_, i)));
   ASSERT_TRUE(run(*chief_env_, finish_job(*chief_env_, *chief_)));
   // Ten pushes of 16 KB, each of five rows of 32 bytes and of what surrounds them; as many replies, and the first, whole.
-  EXPECT_EQ(count_log("tables by rows: sent 0.0 MB of gradients instead of 0.2, received 0.0 MB of weights instead of 0.2"), 1u)
+  EXPECT_EQ(count_log("tables by rows: sent 0.0 MB of gradients instead of 0.2, received 0.0 MB of weights instead of 0.2"),
+            1u)
       << logs();
 }
 

@@ -159,7 +159,8 @@ class RowsOfSeveral : public testing::Test {
 
   void plan(nn::UpdateRule rule) {
     rule.gradient_scale_scalar = 1;
-    spec_ = value_or_raise(plan_shards({lazy("table", {kRows, kWidth}, rule), variable("whole", {7}, rule)}, 1, 2)).shards[0];
+    spec_ =
+        value_or_raise(plan_shards({lazy("table", {kRows, kWidth}, rule), variable("whole", {7}, rule)}, 1, 2)).shards[0];
     const auto is_table = [](const Segment& segment) { return segment.variable.name == "table"; };
     table_ = size_t(std::ranges::find_if(spec_.segments, is_table) - spec_.segments.begin());
   }
@@ -250,7 +251,8 @@ TEST_F(RowsOfSeveral, LeaveOutWhoDoesNotTouchARow) {
   ASSERT_TRUE(shard.initialize(weights->bytes()));
   RandomStream stream(12);
   draw(stream);
-  const auto before = std::vector<float>(floats(table(), weights->bytes()).begin(), floats(table(), weights->bytes()).end());
+  const auto before =
+      std::vector<float>(floats(table(), weights->bytes()).begin(), floats(table(), weights->bytes()).end());
   const double scales[] = {1, 0.5, std::nan("")};  // NaN times nothing must stay nothing.
   const Given how[] = {Given::kDense, Given::kRows, Given::kDense};
   ASSERT_TRUE(apply(shard, how, scales, weights->bytes(), weights->bytes()));

@@ -420,7 +420,8 @@ TEST_F(ServerStateTest, WhatAProcessPushedIsNotThatOfTheOneAfterIt) {
 TEST_F(ServerStateTest, KnowsHowLongATrainerWaitsForItsInput) {
   make_ready();
   const auto said = [&](uint64_t number, double share) {
-    EXPECT_TRUE(value_or_raise(push({.number = number, .base_version = state_.version(), .metrics = {.input_wait = share}})));
+    EXPECT_TRUE(
+        value_or_raise(push({.number = number, .base_version = state_.version(), .metrics = {.input_wait = share}})));
     return state_.trainers().at(1).input_wait;
   };
   EXPECT_EQ(said(1, std::numeric_limits<double>::quiet_NaN()), std::nullopt);
@@ -439,10 +440,10 @@ TEST_F(ServerStateTest, CountsWhatBecomesOfPushes) {
   ASSERT_TRUE(value_or_raise(push({.number = 1, .base_version = first_version, .metrics = {0.5, 2}})));
   ASSERT_TRUE(value_or_raise(push({.number = 2, .base_version = first_version + 1, .metrics = {1.5, 0.25}})));
   ASSERT_TRUE(state_.admit(2, 52, 2));
-  ASSERT_TRUE(value_or_raise(push(
-      {.trainer = 2, .incarnation = 52, .number = 1, .base_version = first_version, .metrics = {nan, nan}})));
-  ASSERT_TRUE(value_or_raise(push(
-      {.trainer = 2, .incarnation = 52, .number = 2, .base_version = first_version + 7, .metrics = {3, -1}})));
+  ASSERT_TRUE(value_or_raise(
+      push({.trainer = 2, .incarnation = 52, .number = 1, .base_version = first_version, .metrics = {nan, nan}})));
+  ASSERT_TRUE(value_or_raise(
+      push({.trainer = 2, .incarnation = 52, .number = 2, .base_version = first_version + 7, .metrics = {3, -1}})));
   state_.drop(keep({.number = 3, .metrics = {100, 4}}));
   keep({.number = 4, .metrics = {100, 100}});
   ASSERT_TRUE(state_.admit(3, 53, 3));
@@ -456,8 +457,7 @@ TEST_F(ServerStateTest, CountsWhatBecomesOfPushes) {
   const auto trainers = state_.status().trainers;
   ASSERT_EQ(trainers.size(), 3u);
   EXPECT_EQ(trainers[2].pushes, (PushCounts{.applied = 2}));
-  EXPECT_EQ(trainers[0].pushes,
-            (PushCounts{.applied = 2, .dropped = 1, .losses = 2, .loss = 2, .waited_secs = 6.25}));
+  EXPECT_EQ(trainers[0].pushes, (PushCounts{.applied = 2, .dropped = 1, .losses = 2, .loss = 2, .waited_secs = 6.25}));
   // The second push claims to be computed on weights that do not exist yet: a defect of its trainer, and no staleness.
   EXPECT_EQ(trainers[1].pushes, (PushCounts{.applied = 2, .staleness = 2, .staleness_max = 2, .losses = 1, .loss = 3}));
 }

@@ -136,7 +136,8 @@ TEST(ShardPlan, RefusesAPlacementBeyondTheServers) {
 
 TEST(ShardPlan, RefusesWhatNoServerCanHold) {
   expect_error(plan_shards({variable("", {2})}, 1, 1), ErrorKind::kInvalidArgument, "without a name");
-  expect_error(plan_shards({variable("a", {2}), variable("a", {3})}, 1, 1), ErrorKind::kInvalidArgument, "a is there twice");
+  expect_error(plan_shards({variable("a", {2}), variable("a", {3})}, 1, 1), ErrorKind::kInvalidArgument,
+               "a is there twice");
   expect_error(plan_shards({variable(std::string(300, 'n'), {2})}, 1, 1), ErrorKind::kInvalidArgument, "at most 256 bytes");
   VariableSpec whole = variable("whole", {2});
   whole.dtype = DType::kInt64;

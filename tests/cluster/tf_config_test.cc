@@ -21,8 +21,9 @@ TEST(TfConfig, DerivesEveryPropertyOfEveryRoleOfTheExample) {
     const char* rpc_address;
     int trainer_index;
   } rows[] = {
-      {"chief", 0, true, 0, "host0:2222", 0},   {"worker", 0, false, 1, "host1:2222", 1}, {"worker", 1, false, 2, "host2:2222", 2},
-      {"worker", 2, false, 3, "host3:2222", 3}, {"ps", 0, false, 4, "host4:2222", 0},     {"ps", 1, false, 5, "host5:2222", 0},
+      {"chief", 0, true, 0, "host0:2222", 0},   {"worker", 0, false, 1, "host1:2222", 1},
+      {"worker", 1, false, 2, "host2:2222", 2}, {"worker", 2, false, 3, "host3:2222", 3},
+      {"ps", 0, false, 4, "host4:2222", 0},     {"ps", 1, false, 5, "host5:2222", 0},
   };
   for (const auto& row : rows) {
     const TaskConfig task =
@@ -87,8 +88,8 @@ TEST(TfConfig, ExtraRolesParseAndGetGlobalIds) {
 
 TEST(TfConfig, AClusterOfOneNodeHasNoAddressAndAWarning) {
   for (const char* more : {"", R"(, "worker": [], "ps": [])"}) {
-    const TaskConfig task = parsed(std::string(R"({"cluster": {"chief": ["h:1"])") + more +
-                                   R"(}, "task": {"type": "chief", "index": 0}})");
+    const TaskConfig task =
+        parsed(std::string(R"({"cluster": {"chief": ["h:1"])") + more + R"(}, "task": {"type": "chief", "index": 0}})");
     EXPECT_EQ(task.mode, TaskMode::kDistributed);
     EXPECT_EQ(task.rpc_address, "");
     EXPECT_EQ(task.num_workers, 1);
@@ -117,10 +118,11 @@ TEST(TfConfig, LocalTasksMaySayWorkerZeroOrNothing) {
 // CL-8.
 
 TEST(TfConfig, ReadsWholeNumbersHoweverWritten) {
-  for (const char* index : {"1", "1.0", "1e0", "10e-1", "\"1\"", "\"01\""}) EXPECT_EQ(parsed(with_index(index)).index, 1) << index;
+  for (const char* index : {"1", "1.0", "1e0", "10e-1", "\"1\"", "\"01\""})
+    EXPECT_EQ(parsed(with_index(index)).index, 1) << index;
   for (const char* index : {"0", "-0", "-0.0", "\"0\"", "\"-0\""}) EXPECT_EQ(parsed(with_index(index)).index, 0) << index;
-  for (const char* index : {"1.5", "true", "false", "\"\"", "\"x\"", "\"1.0\"", "\" 1\"", "\"1 \"", "\"+1\"", "\"1e0\"", "[]",
-                            "[1]", "{}"}) {
+  for (const char* index :
+       {"1.5", "true", "false", "\"\"", "\"x\"", "\"1.0\"", "\" 1\"", "\"1 \"", "\"+1\"", "\"1e0\"", "[]", "[1]", "{}"}) {
     expect_mismatch(with_index(index), {"task.index"});
   }
   for (const char* index : {"2147483648", "99999999999999999999", "18446744073709551615", "1e300", "\"2147483648\"",
@@ -180,7 +182,8 @@ TEST(TfConfig, TheLastOfTwoEqualKeysCounts) {
 
 TEST(TfConfig, KeepsNonAsciiNamesByteForByte) {
   const std::string role = "\xC3\xA9quipe\xF0\x9F\x90\x9F";
-  const TaskConfig task = parsed(with_chief("\"" + role + "\": [\"h\xC3\xB6st:1\"]", R"({"index": 0, "type": ")" + role + "\"}"));
+  const TaskConfig task =
+      parsed(with_chief("\"" + role + "\": [\"h\xC3\xB6st:1\"]", R"({"index": 0, "type": ")" + role + "\"}"));
   EXPECT_EQ(task.type, role);
   EXPECT_EQ(task.rpc_address, "h\xC3\xB6st:1");
   EXPECT_EQ(parsed(R"({"model_dir": "\u00e9\ud83d\udc1f"})").model_dir, "\xC3\xA9\xF0\x9F\x90\x9F");

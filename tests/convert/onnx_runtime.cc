@@ -126,8 +126,8 @@ std::string onnx_findings(const std::vector<OnnxJob>& jobs) {
 
 std::vector<BackendCase> backend_cases() {
   const std::string cases_file = folder() + "/cases.json";
-  const std::string said =
-      output_of("/usr/bin/python3 -B " SHOAL_CONVERT_TESTS "/backend_cases.py " + cases_file + " " + folder() + "/case_ 2>&1");
+  const std::string said = output_of("/usr/bin/python3 -B " SHOAL_CONVERT_TESTS "/backend_cases.py " + cases_file + " " +
+                                     folder() + "/case_ 2>&1");
   std::vector<BackendCase> cases;
   const Json written = Json::parse(contents_of(cases_file), nullptr, false);
   EXPECT_TRUE(written.is_array()) << said;

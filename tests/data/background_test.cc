@@ -68,10 +68,12 @@ TEST_P(Background, AnExceptionOfTheUserComesOutUnchanged) {
 
 TEST_P(Background, AnErrorAfterARestoreIsForgotten) {
   bool broken = true;
-  const Dataset dataset = Dataset::range(9).map([&](Element element) -> Result<Element> {
-    if (broken && value_of(element).numbers[0] == 5) return unavailable("the disk is away");
-    return element;
-  }).prefetch(2);
+  const Dataset dataset = Dataset::range(9)
+                              .map([&](Element element) -> Result<Element> {
+                                if (broken && value_of(element).numbers[0] == 5) return unavailable("the disk is away");
+                                return element;
+                              })
+                              .prefetch(2);
   const std::unique_ptr<Iterator> iterator = open(dataset, env());
   drain(*iterator, 3);
   const Position position = value_or_raise(iterator->save());
@@ -109,13 +111,15 @@ TEST(Threads, ParallelMapCallsThatManyAtOnce) {
   std::condition_variable changed;
   int inside = 0, inside_max = 0;
   // Each call waits until three are inside (or the deadline shows that they are not).
-  const Dataset dataset = Dataset::range(3).map([&](Element element) {
-    std::unique_lock lock(mutex);
-    inside_max = std::max(inside_max, ++inside);
-    changed.notify_all();
-    changed.wait_for(lock, std::chrono::seconds(30), [&] { return inside_max == 3; });
-    return element;
-  }, {.parallel = 3});
+  const Dataset dataset = Dataset::range(3).map(
+      [&](Element element) {
+        std::unique_lock lock(mutex);
+        inside_max = std::max(inside_max, ++inside);
+        changed.notify_all();
+        changed.wait_for(lock, std::chrono::seconds(30), [&] { return inside_max == 3; });
+        return element;
+      },
+      {.parallel = 3});
   EXPECT_EQ(collect(dataset, *env), counting(0, 3));
   EXPECT_EQ(inside_max, 3);
 }
@@ -126,14 +130,16 @@ TEST(Threads, AMapFindsHowManyCallsItNeeds) {
   std::condition_variable changed;
   int inside = 0, inside_max = 0;
   // A call waits until four are inside: the two with which the map begins would wait for the deadline.
-  const Dataset dataset = Dataset::range(40).map([&](Element element) {
-    std::unique_lock lock(mutex);
-    inside_max = std::max(inside_max, ++inside);
-    changed.notify_all();
-    changed.wait_for(lock, std::chrono::seconds(30), [&] { return inside_max >= 4; });
-    --inside;
-    return element;
-  }, {.parallel = -1});
+  const Dataset dataset = Dataset::range(40).map(
+      [&](Element element) {
+        std::unique_lock lock(mutex);
+        inside_max = std::max(inside_max, ++inside);
+        changed.notify_all();
+        changed.wait_for(lock, std::chrono::seconds(30), [&] { return inside_max >= 4; });
+        --inside;
+        return element;
+      },
+      {.parallel = -1});
   EXPECT_EQ(collect(dataset, *env), counting(0, 40));
   EXPECT_GE(inside_max, 4);
   EXPECT_LE(inside_max, 7);  // The six threads of the pool, and the consumer.

@@ -96,8 +96,8 @@ class BothEnvironments : public testing::TestWithParam<const char*> {
   Environment* environment_ = production_ ? production_.get() : &world_.add_task();
 };
 
-#define SHOAL_IN_BOTH_ENVIRONMENTS(Suite)                                               \
-  INSTANTIATE_TEST_SUITE_P(, Suite, testing::Values("threads", "inline"),               \
+#define SHOAL_IN_BOTH_ENVIRONMENTS(Suite)                                 \
+  INSTANTIATE_TEST_SUITE_P(, Suite, testing::Values("threads", "inline"), \
                            [](const auto& instance) { return std::string(instance.param); })
 
 /// A test with an environment of virtual time and jobs inline.

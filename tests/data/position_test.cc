@@ -56,7 +56,8 @@ TEST_P(Positions, RandomPipelinesContinueFromEveryElement) {
     const Iteration run = run_and_save(pipeline.dataset(), env(), options);
     if (run.positions.size() > 120) continue;
     // What they pass over by seeking may fail unseen, and a map with threads seeks only before it has read ahead.
-    const bool seeks = pipeline.text().find(".shard(") != std::string::npos || pipeline.text().find(".window(") != std::string::npos;
+    const bool seeks =
+        pipeline.text().find(".shard(") != std::string::npos || pipeline.text().find(".window(") != std::string::npos;
     if (run.outcome.error && seeks) continue;
     const std::unique_ptr<Iterator> used = open(pipeline.dataset(), env(), options);
     for (size_t i = 0; i < run.positions.size(); ++i) {
@@ -132,8 +133,8 @@ TEST_P(Positions, ArbitrarilyManySmallStepsKeepTheAnchorCloseForLargeBuffers) {
 }
 
 TEST_P(Positions, WithoutOrderNothingIsLostOrRepeated) {
-  const Dataset any_order = Dataset::range(60).map([](Element element) { return element; },
-                                                   {.parallel = 5, .deterministic = false});
+  const Dataset any_order =
+      Dataset::range(60).map([](Element element) { return element; }, {.parallel = 5, .deterministic = false});
   for (size_t cut = 0; cut <= 60; ++cut) {
     const std::unique_ptr<Iterator> first = open(any_order, env());
     Values seen = drain(*first, cut).values;
@@ -156,12 +157,14 @@ class PositionRefusals : public WithEnvironment {};
 TEST_F(PositionRefusals, AChangedPipelineIsRefused) {
   const Dataset base = Dataset::range(10).shuffle(4).batch(2);
   const Position position = value_or_raise(open(base, env())->save());
-  const std::vector<Dataset> others = {
-      Dataset::range(11).shuffle(4).batch(2), Dataset::range(10).shuffle(5).batch(2),
-      Dataset::range(10).shuffle(4, {.seed = 1}).batch(2), Dataset::range(10).batch(2).shuffle(4),
-      Dataset::range(10).shuffle(4).batch(3), Dataset::range(10).shuffle(4).batch(2).repeat(),
-      Dataset::range(10).shuffle(4, {.reshuffle_each_iteration = false}).batch(2),
-      Dataset::range(10).shuffle(4).batch(2, {.drop_remainder = true})};
+  const std::vector<Dataset> others = {Dataset::range(11).shuffle(4).batch(2),
+                                       Dataset::range(10).shuffle(5).batch(2),
+                                       Dataset::range(10).shuffle(4, {.seed = 1}).batch(2),
+                                       Dataset::range(10).batch(2).shuffle(4),
+                                       Dataset::range(10).shuffle(4).batch(3),
+                                       Dataset::range(10).shuffle(4).batch(2).repeat(),
+                                       Dataset::range(10).shuffle(4, {.reshuffle_each_iteration = false}).batch(2),
+                                       Dataset::range(10).shuffle(4).batch(2, {.drop_remainder = true})};
   for (const Dataset& other : others) {
     const std::unique_ptr<Iterator> iterator = open(other, env());
     const Result<void> restored = iterator->restore(position);

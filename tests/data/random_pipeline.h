@@ -112,8 +112,7 @@ class RandomPipeline {
         dataset_ = dataset_->filter([](const Element& element) { return keeps(value_of(element)); });
         std::erase_if(model_.values, [](const Value& value) { return !keeps(value); });
         return void(text_ += ".filter()");
-      case 3:
-        return take(below(3) == 0 ? n : 4 * n);
+      case 3: return take(below(3) == 0 ? n : 4 * n);
       case 4:
         dataset_ = dataset_->skip(n);
         model_.may_hide_failure |= model_.fails;
@@ -130,15 +129,11 @@ class RandomPipeline {
         repeat(n % 4);
         return void(text_ += ".repeat(" + std::to_string(n % 4) + ")");
       case 9: return shard(n + 1, below(n + 1));
-      case 10:
-        dataset_ = dataset_->prefetch(n);
-        return void(text_ += ".prefetch" + number);
+      case 10: dataset_ = dataset_->prefetch(n); return void(text_ += ".prefetch" + number);
       case 11: return unbatch();
       case 12: return split(0.1 * double(1 + below(9)), below(100), below(2) == 0);
       case 13:  // A cache is tried more often: it hands out the same elements again, and a pass of it may be broken off.
-      case 14:
-        cache();
-        return below(2) == 0 ? take(2 * n) : void();
+      case 14: cache(); return below(2) == 0 ? take(2 * n) : void();
       case 15: return below(2) == 0 ? zip(4 * n) : enumerate(n);
       case 16: return below(3) == 0 ? repeat_for_ever(5 * n) : padded_batch(n + 1, 1 + below(2));
       case 17: return flat_map();
@@ -199,14 +194,16 @@ class RandomPipeline {
   }
 
   void window(int64_t size, int64_t shift, int64_t stride, bool drop) {
-    text_ += ".window(" + std::to_string(size) + ", " + std::to_string(shift) + ", " + std::to_string(stride) + (drop ? ", drop)" : ")");
+    text_ += ".window(" + std::to_string(size) + ", " + std::to_string(shift) + ", " + std::to_string(stride) +
+             (drop ? ", drop)" : ")");
     dataset_ = dataset_->window(size, {.shift = shift, .stride = stride, .drop_remainder = drop});
     model_.may_hide_failure |= model_.fails && shift > (size - 1) * stride + 1;
     const Values from = std::exchange(model_.values, {});
     for (size_t begin = 0; begin < from.size(); begin += size_t(shift)) {
       if (begin + size_t((size - 1) * stride) >= from.size() && model_.fails) return;
       Values rows;
-      for (int64_t i = 0; i < size && begin + size_t(i * stride) < from.size(); ++i) rows.push_back(from[begin + size_t(i * stride)]);
+      for (int64_t i = 0; i < size && begin + size_t(i * stride) < from.size(); ++i)
+        rows.push_back(from[begin + size_t(i * stride)]);
       if (drop && int64_t(rows.size()) < size) return;
       if (!push_stacked(rows)) return;
     }
@@ -309,7 +306,9 @@ class RandomPipeline {
 
   void random_map(int parallel) {
     text_ += ".random_map(" + std::to_string(parallel) + ")";
-    const auto add = [](Element element, RandomStream& random) { return triple(std::move(element), int64_t(random.below(1000))); };
+    const auto add = [](Element element, RandomStream& random) {
+      return triple(std::move(element), int64_t(random.below(1000)));
+    };
     const auto keep = [](const Element&, RandomStream& random) { return random.below(4) != 0; };
     dataset_ = dataset_->map(add, {.parallel = parallel}).filter(keep);
   }
@@ -339,9 +338,7 @@ class RandomPipeline {
   void zip(int64_t count) {
     text_ += ".zip(" + std::to_string(count) + ")";
     const auto named = [](const char* name) {
-      return [name](Element element) {
-        return Element{{{name, std::move(element.features.single())}}, {}};
-      };
+      return [name](Element element) { return Element{{{name, std::move(element.features.single())}}, {}}; };
     };
     dataset_ = Dataset::zip({dataset_->map(named("a")), Dataset::range(count).map(named("b"))}).map(sum_of("a", "b"));
     if (int64_t(model_.values.size()) > count) model_.values.resize(size_t(count)), model_.fails = false;

@@ -66,7 +66,8 @@ TEST_F(RowPlaces, AreKnownBehindEveryStage) {
   EXPECT_EQ(rows_at_their_places(Dataset::sample_from({csv(), csv()}, {.seed = 1}).batch(4)), 2 * all);
   for (const bool parallel : {false, true}) {
     const auto one_file = [this](const Element&) { return csv(); };
-    EXPECT_EQ(rows_at_their_places(Dataset::range(3).interleave(one_file, {.cycle = 2, .parallel = parallel}).batch(4)), 3 * all);
+    EXPECT_EQ(rows_at_their_places(Dataset::range(3).interleave(one_file, {.cycle = 2, .parallel = parallel}).batch(4)),
+              3 * all);
   }
   const Split split = csv().split(0.3);
   EXPECT_EQ(rows_at_their_places(split.training.batch(4)) + rows_at_their_places(split.held_out.batch(4)), all);

@@ -174,8 +174,7 @@ TEST_P(Seeds, TheSamePipelineHasTheSameOrderWhateverTheThreads) {
 
 /// The order is part of what users rely on (a run repeats on another machine and by a later version).
 TEST_P(Seeds, TheOrderIsPinned) {
-  EXPECT_EQ(order(Dataset::range(10).shuffle(10, {.seed = 1}), {}, 0),
-            values({1, 9, 5, 3, 8, 0, 7, 2, 4, 6}));
+  EXPECT_EQ(order(Dataset::range(10).shuffle(10, {.seed = 1}), {}, 0), values({1, 9, 5, 3, 8, 0, 7, 2, 4, 6}));
   EXPECT_EQ(order(Dataset::range(10).shuffle(4), 1, 2), values({1, 3, 4, 0, 6, 5, 9, 7, 8, 2}));
 }
 

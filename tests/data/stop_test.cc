@@ -145,7 +145,8 @@ TEST_F(Stopping, EndsEveryStageThatIsGivenNothing) {
       {"flat_map", endless.flat_map([](const Element&) { return Dataset::range(0); })},
       {"flat_map into an endless one", Dataset::range(1).flat_map([none](const Element&) { return none; })},
       {"interleave", Dataset::range(3).interleave([none](const Element&) { return none; }, {.cycle = 3})},
-      {"interleave in the background", Dataset::range(3).interleave([none](const Element&) { return none; }, {.cycle = 3, .parallel = true})},
+      {"interleave in the background",
+       Dataset::range(3).interleave([none](const Element&) { return none; }, {.cycle = 3, .parallel = true})},
       {"sample_from", Dataset::sample_from({none, none})},
   };
   for (const auto& [name, dataset] : cases) {
@@ -270,13 +271,19 @@ TEST_P(PositionAfterAStop, IsThatBehindTheLastElement) {
         [](Dataset d) { return d.cache().repeat(2).shuffle(9).batch(5).prefetch(2); },
         [](Dataset d) { return d.filter([](const Element& e) { return value_of(e).numbers[0] % 3 != 0; }).batch(4); },
         [](Dataset d) { return d.window(4, {.shift = 2}); },
-        [](Dataset d) { return d.bucket_by_length([](const Element& e) { return value_of(e).numbers[0] % 5; },
-                                                  {.boundaries = {2, 4}, .batch_sizes = {3}}); },
         [](Dataset d) {
-          return d.interleave([](const Element& e) { return Dataset::range(value_of(e).numbers[0] % 4); }, {.cycle = 3, .parallel = true})
+          return d.bucket_by_length([](const Element& e) { return value_of(e).numbers[0] % 5; },
+                                    {.boundaries = {2, 4}, .batch_sizes = {3}});
+        },
+        [](Dataset d) {
+          return d
+              .interleave([](const Element& e) { return Dataset::range(value_of(e).numbers[0] % 4); },
+                          {.cycle = 3, .parallel = true})
               .batch(4);
         },
-        [](Dataset d) { return d.map([](Element one, RandomStream& random) { return random.next_u32(), one; }, {.parallel = 2}).batch(4); },
+        [](Dataset d) {
+          return d.map([](Element one, RandomStream& random) { return random.next_u32(), one; }, {.parallel = 2}).batch(4);
+        },
     };
     for (size_t i = 0; i < around.size(); ++i) {
       SCOPED_TRACE("around " + std::to_string(i) + ", stopped at " + std::to_string(at));

@@ -86,9 +86,7 @@ TEST(Split, IsRefusedWhereElementsMove) {
 }
 
 TEST(OverlapsByShuffle, IsTrueOfPartsByPositionBehindOneShuffle) {
-  const auto slices = [](int64_t first) {
-    return Dataset::from_tensor_slices(Tensor::of<int64_t>({4}, {first, 2, 3, 4}));
-  };
+  const auto slices = [](int64_t first) { return Dataset::from_tensor_slices(Tensor::of<int64_t>({4}, {first, 2, 3, 4})); };
   const Dataset all = Dataset::range(1000), mixed = all.shuffle(1000), seeded = all.shuffle(1000, {.seed = 5});
   const Dataset fixed = all.shuffle(1000, {.seed = 5, .reshuffle_each_iteration = false});
   EXPECT_TRUE(mixed.skip(200).overlaps_by_shuffle(mixed.take(200)));
@@ -174,10 +172,14 @@ TEST_P(Transforms, FromTensorsIsOneElementThatEachIteratorOwns) {
     return element;
   });
   EXPECT_EQ(collect(changed.repeat(2), env()), (Values{{{2}, {2, 2}}, {{2}, {2, 2}}}));
-  EXPECT_EQ(collect(dataset.cache().map([](Element element) {
-    element.features.find("")->mutable_as<float>()[0] += 1;
-    return element;
-  }).repeat(2), env()), (Values{{{2}, {2, 2}}, {{2}, {2, 2}}}));
+  EXPECT_EQ(collect(dataset.cache()
+                        .map([](Element element) {
+                          element.features.find("")->mutable_as<float>()[0] += 1;
+                          return element;
+                        })
+                        .repeat(2),
+                    env()),
+            (Values{{{2}, {2, 2}}, {{2}, {2, 2}}}));
 }
 
 TEST_P(Transforms, EnumerateAddsANumber) {
@@ -251,10 +253,12 @@ TEST_P(Transforms, CacheReadsItsInputOnceAndForgetsAnIncompletePass) {
 TEST_P(Transforms, ACacheWhosePassIsBrokenOffChangesNoRow) {
   const Dataset all = Dataset::range(100);
   const auto on_top = [](const Dataset& dataset, int64_t size) {
-    return std::vector<Dataset>{dataset.repeat().batch(size), dataset.repeat().shuffle(15, {.seed = 1}).batch(size),
+    return std::vector<Dataset>{dataset.repeat().batch(size),
+                                dataset.repeat().shuffle(15, {.seed = 1}).batch(size),
                                 dataset.concatenate(Dataset::range(5)).repeat().batch(size),
                                 dataset.prefetch(2).repeat().batch(size).prefetch(2),
-                                dataset.repeat().padded_batch(size), Dataset::zip({dataset.repeat()}).batch(size)};
+                                dataset.repeat().padded_batch(size),
+                                Dataset::zip({dataset.repeat()}).batch(size)};
   };
   for (int64_t taken = 1; taken < 12; ++taken) {
     for (int64_t size = 1; size < 2 * taken + 2; ++size) {
@@ -364,7 +368,9 @@ TEST(Descriptions, MistakesAreRaisedWhereTheyAreMade) {
     EXPECT_EQ(error->kind(), ErrorKind::kInvalidArgument) << error->message();
   }
   EXPECT_EQ(raised([&] { ten.batch(0); })->message(), "batch: size is 0; give 1 or more");
-  EXPECT_EQ(raised([&] { Dataset::from_tensor_slices(rows({1, 2, 3}), rows({1, 2})); })->message(),
+  EXPECT_EQ(raised([&] {
+              Dataset::from_tensor_slices(rows({1, 2, 3}), rows({1, 2}));
+            })->message(),
             "from_tensor_slices: label the tensor has 2 rows, feature the tensor has 3");
 }
 

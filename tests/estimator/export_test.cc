@@ -37,11 +37,14 @@ TEST_F(Export, GivesThePredictionsOfPredictBitForBit) {
   EXPECT_THAT(model->inputs()[0].shape, ElementsAre(-1, 2));
   std::vector<std::string> outputs;
   for (const auto& output : model->outputs()) outputs.push_back(output.name);
-  EXPECT_THAT(outputs, ::testing::UnorderedElementsAre("logits", "probabilities", "class_ids", "all_class_ids", "classes", "all_classes"));
+  EXPECT_THAT(outputs, ::testing::UnorderedElementsAre("logits", "probabilities", "class_ids", "all_class_ids", "classes",
+                                                       "all_classes"));
   // Batches of other sizes than the serving input's, several times.
   for (const int size : {6, 1, 6, 4}) {
-    const auto expected = estimator.predict([size] { return Dataset::from_tensor_slices(features(size)).batch(size); },
-                                            {.yield_single_examples = false})->next();
+    const auto expected = estimator
+                              .predict([size] { return Dataset::from_tensor_slices(features(size)).batch(size); },
+                                       {.yield_single_examples = false})
+                              ->next();
     const auto got = model->predict(features(size));
     EXPECT_EQ(bits(got), bits(*expected));
     EXPECT_NE(got.find("classes"), nullptr);
@@ -127,12 +130,11 @@ TEST_F(Export, LeavesOutTheOptimizer) {
 
 TEST_F(Export, ALoneTensorHasNoName) {
   Place other;
-  Estimator lone = other.estimator(
-      [](const Features& f, const Labels& l, Mode mode, const Params& p, const RunConfig& c) {
-        EstimatorSpec spec = counting_model(f, l, mode, p, c);
-        spec.predictions = {{"", spec.predictions[0].second}};
-        return spec;
-      });
+  Estimator lone = other.estimator([](const Features& f, const Labels& l, Mode mode, const Params& p, const RunConfig& c) {
+    EstimatorSpec spec = counting_model(f, l, mode, p, c);
+    spec.predictions = {{"", spec.predictions[0].second}};
+    return spec;
+  });
   lone.train(endless, {.steps = 1});
   const auto model = load_exported_model(lone.export_model(base, endless), runtime);
   EXPECT_EQ(model->inputs()[0].name, "");

@@ -225,9 +225,9 @@ TEST(Exporting, FollowsTheLossesOfTheEvaluations) {
     return losses({std::vector<float>{0.5f, 0.6f, 0.4f}[size_t(evaluation - 1)]});
   };
   auto recorder = std::make_shared<RecordingExporter>();
-  const auto result = train_and_evaluate(estimator, {.input_fn = endless, .max_steps = 22},
-                                         {.input_fn = scripted, .throttle_secs = 0,
-                                          .exporters = {best_exporter("best"), final_exporter("last"), recorder}});
+  const auto result = train_and_evaluate(
+      estimator, {.input_fn = endless, .max_steps = 22},
+      {.input_fn = scripted, .throttle_secs = 0, .exporters = {best_exporter("best"), final_exporter("last"), recorder}});
   ASSERT_EQ(result.exports.size(), 3u);
   EXPECT_THAT(*result.exports[0], HasSubstr("/export/best/"));
   EXPECT_THAT(*result.exports[1], HasSubstr("/export/last/"));
@@ -258,8 +258,9 @@ TEST(Exporting, AStartExportsOnlyWhatBeatsTheStartsBefore) {
   };
   EXPECT_EQ(start(20, {0.5f, 0.3f}), 20);
   EXPECT_EQ(start(40, {0.6f, 0.4f}), 20);
-  EXPECT_EQ(place.log.count('I', "export best: an earlier evaluation, at global step 20, from which the newest export was made,"),
-            1);
+  EXPECT_EQ(
+      place.log.count('I', "export best: an earlier evaluation, at global step 20, from which the newest export was made,"),
+      1);
   EXPECT_EQ(start(60, {0.3f, 0.2f}), 60);  // Equal is not better.
 }
 

@@ -74,10 +74,13 @@ TEST(HookOrder, AStopRequestLetsTheIterationFinish) {
     Place place;
     std::vector<std::string> calls;
     auto stopping = std::make_shared<FunctionHook>();
-    if (before) stopping->before = [](RunContext& run, StepRequest&) { run.request_stop(); };
-    else stopping->after = [](RunContext& run, const StepValues&) { run.request_stop(); };
-    place.estimator(counting_model).train(endless, {.hooks = {std::make_shared<RecordingHook>("a", &calls), stopping,
-                                                             std::make_shared<RecordingHook>("b", &calls)}});
+    if (before)
+      stopping->before = [](RunContext& run, StepRequest&) { run.request_stop(); };
+    else
+      stopping->after = [](RunContext& run, const StepValues&) { run.request_stop(); };
+    place.estimator(counting_model)
+        .train(endless, {.hooks = {std::make_shared<RecordingHook>("a", &calls), stopping,
+                                   std::make_shared<RecordingHook>("b", &calls)}});
     EXPECT_THAT(calls, ElementsAre("a begin", "b begin", "a ready 0", "b ready 0", "a before 0", "b before 0",
                                    "a after 1 (1)", "b after 1 (1)", "a end 1", "b end 1"));
   }
@@ -95,10 +98,10 @@ TEST(HookOrder, AStopRequestWhenReadyMakesNoStep) {
 TEST(HookOrder, ADueCheckpointIsWrittenBeforeAfterStep) {
   Place place;
   std::vector<size_t> saved;
-  place.estimator(counting_model, {.save_checkpoints_steps = 2}).train(
-      endless, {.steps = 4, .hooks = {after_each_step([&](RunContext&, const StepValues&) {
-                saved.push_back(retained(place.model_dir()).size());
-              })}});
+  place.estimator(counting_model, {.save_checkpoints_steps = 2})
+      .train(endless, {.steps = 4, .hooks = {after_each_step([&](RunContext&, const StepValues&) {
+                                     saved.push_back(retained(place.model_dir()).size());
+                                   })}});
   EXPECT_THAT(saved, ElementsAre(1, 2, 2, 3));
 }
 
@@ -106,14 +109,18 @@ TEST(HookContext, TellsTheRun) {
   Place place;
   place.estimator(counting_model).train(endless, {.steps = 5});
   std::vector<std::string> seen;
-  place.estimator(counting_model).train([] { return losses({1, 1, 1}).unbatch().batch(2); },
-      {.hooks = {after_each_step([&](RunContext& run, const StepValues& values) {
-        EXPECT_TRUE(run.is_chief());
-        EXPECT_EQ(run.model_dir(), place.model_dir());
-        EXPECT_NE(run.summaries(), nullptr);
-        seen.push_back(std::to_string(run.global_step()) + " " + std::to_string(run.iterations()) + " " +
-                       std::to_string(values.examples()));
-      })}});
+  place.estimator(counting_model)
+      .train(
+          [] {
+            return losses({1, 1, 1}).unbatch().batch(2);
+          },
+          {.hooks = {after_each_step([&](RunContext& run, const StepValues& values) {
+             EXPECT_TRUE(run.is_chief());
+             EXPECT_EQ(run.model_dir(), place.model_dir());
+             EXPECT_NE(run.summaries(), nullptr);
+             seen.push_back(std::to_string(run.global_step()) + " " + std::to_string(run.iterations()) + " " +
+                            std::to_string(values.examples()));
+           })}});
   EXPECT_THAT(seen, ElementsAre("6 1 2", "7 2 1"));
 }
 
@@ -122,10 +129,16 @@ TEST(HookContext, TellsTheRun) {
 TEST(NanGuard, FailsAfterTheCallersHooksSawTheStep) {
   Place place;
   auto hook = std::make_shared<RecordingHook>();
-  const std::string message = refusal([&] {
-    place.estimator(counting_model, {.save_checkpoints_steps = 2}).train(
-        [] { return losses({1, 2, 3, kNan, 5}); }, {.hooks = {hook}});
-  }, ErrorKind::kNanLoss);
+  const std::string message = refusal(
+      [&] {
+        place.estimator(counting_model, {.save_checkpoints_steps = 2})
+            .train(
+                [] {
+                  return losses({1, 2, 3, kNan, 5});
+                },
+                {.hooks = {hook}});
+      },
+      ErrorKind::kNanLoss);
   EXPECT_THAT(message, AllOf(HasSubstr("NaN"), HasSubstr("step 4")));
   EXPECT_EQ(exit_status(ErrorKind::kNanLoss), 3);
   EXPECT_EQ(hook->calls().back(), "after 4 (nan)");  // The hook sees the step, and end() is not called.
@@ -143,9 +156,11 @@ TEST(NanGuard, WithoutADueCheckpointSavesNothing) {
     return spec;
   };
   Estimator estimator = place.estimator(model, {.save_checkpoints_steps = 10});
-  refusal([&] {
-    train_and_evaluate(estimator, {.input_fn = [] { return losses({1, 2, kNan}); }}, {.input_fn = endless});
-  }, ErrorKind::kNanLoss);
+  refusal(
+      [&] {
+        train_and_evaluate(estimator, {.input_fn = [] { return losses({1, 2, kNan}); }}, {.input_fn = endless});
+      },
+      ErrorKind::kNanLoss);
   EXPECT_THAT(retained(place.model_dir()), ElementsAre("model.ckpt-0"));
   EXPECT_EQ(end_mark(place.model_dir()), std::nullopt);
   EXPECT_FALSE(std::filesystem::exists(place.model_dir() + "/eval"));
@@ -275,7 +290,8 @@ TEST(HookFeeds, TwoOfOneInputAreRefusedByName) {
   Estimator estimator = place.estimator(counting_model);
   EXPECT_THAT(refusal([&] {
                 estimator.train(endless, {.steps = 1, .hooks = {feeding("features", 1), feeding("features", 1)}});
-              }), HasSubstr("features"));
+              }),
+              HasSubstr("features"));
 }
 
 TEST(HookFeeds, ThatMissEveryInputAreRefused) {
@@ -328,9 +344,10 @@ TEST(SummarySaver, WritesNothingWhenTurnedOff) {
 
 TEST(SummarySaver, KeepsWhatCameBeforeAnError) {
   Place place;
-  refusal([&] {
-    place.estimator(counting_model, {.save_summary_steps = 1}).train([] { return losses({1, 2, kNan}); });
-  }, ErrorKind::kNanLoss);
+  refusal([&] { place.estimator(counting_model, {.save_summary_steps = 1}).train([] {
+                  return losses({1, 2, kNan});
+                }); },
+          ErrorKind::kNanLoss);
   const Scalars seen = scalars(place.model_dir(), "loss");
   ASSERT_GE(seen.size(), 2u);
   EXPECT_EQ(seen[1], (std::pair<int64_t, double>(2, 2)));

@@ -42,20 +42,23 @@ TEST(JobRates, AreWhatHappenedBetweenTwoLooks) {
   EXPECT_EQ(rates->staleness_max, 6u);
   EXPECT_EQ(rates->dropped, 3u);
   EXPECT_DOUBLE_EQ(rates->waiting, 0.1);
-  EXPECT_EQ(to_string(*rates),
-            "job: 3.00 batches/s by 3 trainers (slowest: trainer 1, 0.50/s), loss = 0.5, staleness 1.5 (at most 6), 3 dropped, "
-            "waiting 10 %");
+  EXPECT_EQ(
+      to_string(*rates),
+      "job: 3.00 batches/s by 3 trainers (slowest: trainer 1, 0.50/s), loss = 0.5, staleness 1.5 (at most 6), 3 dropped, "
+      "waiting 10 %");
 }
 
 TEST(JobRates, NameTheSlowestOfThoseAtWorkOnly) {
-  const ServerStatus before = status_of({trainer(0, {.applied = 1}), trainer(1, {.applied = 1}), trainer(2, {.applied = 1})});
+  const ServerStatus before =
+      status_of({trainer(0, {.applied = 1}), trainer(1, {.applied = 1}), trainer(2, {.applied = 1})});
   const auto slowest = [&](bool second_connected, bool third_done) {
     const ServerStatus now = status_of({trainer(0, {.applied = 9}), trainer(1, {.applied = 1}, second_connected),
                                         trainer(2, {.applied = 2}, true, third_done)});
     return job_rates(before, now, std::chrono::seconds(1))->slowest;
   };
   EXPECT_EQ(slowest(true, false), 1);
-  const ServerStatus even = status_of({trainer(0, {.applied = 11}), trainer(1, {.applied = 11}), trainer(2, {.applied = 11})});
+  const ServerStatus even =
+      status_of({trainer(0, {.applied = 11}), trainer(1, {.applied = 11}), trainer(2, {.applied = 11})});
   EXPECT_EQ(job_rates(before, even, std::chrono::seconds(1))->slowest, std::nullopt) << "where all wait for each other";
   EXPECT_EQ(slowest(false, false), 2);
   EXPECT_EQ(slowest(false, true), std::nullopt) << "alone, it is neither slow nor fast";

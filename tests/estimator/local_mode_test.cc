@@ -168,8 +168,9 @@ TEST_F(LocalMode, StopRequestOfAHookEndsWithAnEvaluationOfThatStep) {
 
 TEST_F(LocalMode, InterruptFinishesTheStepSavesAndEvaluates) {
   run({.max_steps = 100, .hooks = {after_each_step([&](RunContext& run, const StepValues&) {
-        if (run.global_step() == 4) place.interrupt.request_stop();
-      })}}, {});
+                           if (run.global_step() == 4) place.interrupt.request_stop();
+                         })}},
+      {});
   EXPECT_THAT(retained(place.model_dir()), ElementsAre("model.ckpt-0", "model.ckpt-4"));
   EXPECT_THAT(evaluations(), ElementsAre(4));
   EXPECT_EQ(end_mark(place.model_dir())->reason, checkpoint::EndReason::kInterrupted);
@@ -181,8 +182,9 @@ TEST_F(LocalMode, UserListenersComeBeforeTheEvaluation) {
   eval_input = CountedInput(losses({0.5f}));
   auto hook = std::make_shared<FunctionHook>();
   hook->at_ready = [&](RunContext& run) { calls.push_back("evaluation " + std::to_string(run.global_step())); };
-  run({.max_steps = 12, .saving_listeners = {std::make_shared<RecordingListener>(&calls, "a"),
-                                             std::make_shared<RecordingListener>(&calls, "b")}},
+  run({.max_steps = 12,
+       .saving_listeners = {std::make_shared<RecordingListener>(&calls, "a"),
+                            std::make_shared<RecordingListener>(&calls, "b")}},
       {.throttle_secs = 0, .hooks = {hook}});
   EXPECT_THAT(calls,
               ElementsAre("a begin", "b begin", "a before 0", "b before 0", "a after 0 model.ckpt-0",
@@ -291,8 +293,9 @@ TEST_F(LocalMode, StartingRemovesTheMarkOfTheRunBefore) {
   EXPECT_EQ(mark->reason, checkpoint::EndReason::kMaxSteps);
   bool marked = true;
   run({.max_steps = 14, .hooks = {after_each_step([&](RunContext&, const StepValues&) {
-        marked = end_mark(place.model_dir()).has_value();
-      })}}, {});
+                          marked = end_mark(place.model_dir()).has_value();
+                        })}},
+      {});
   EXPECT_FALSE(marked);
   EXPECT_EQ(end_mark(place.model_dir())->global_step, 14);
 }
@@ -377,13 +380,17 @@ TEST(TrainAndEvaluate, ChecksItsArgumentsFirstInEveryRole) {
     CountedInput input(endless());
     const EvalSpec eval{.input_fn = input};
     EXPECT_THAT(refusal([&] { train_and_evaluate(estimator, {.max_steps = 1}, eval); }, ErrorKind::kTypeMismatch),
-                HasSubstr("TrainSpec: input_fn")) << task;
+                HasSubstr("TrainSpec: input_fn"))
+        << task;
     EXPECT_THAT(refusal([&] { train_and_evaluate(estimator, {.input_fn = input, .max_steps = 0}, eval); }),
-                HasSubstr("max_steps")) << task;
+                HasSubstr("max_steps"))
+        << task;
     EXPECT_THAT(refusal([&] { train_and_evaluate(estimator, {.input_fn = input}, {}); }, ErrorKind::kTypeMismatch),
-                HasSubstr("EvalSpec: input_fn")) << task;
+                HasSubstr("EvalSpec: input_fn"))
+        << task;
     EXPECT_THAT(refusal([&] { train_and_evaluate(estimator, {.input_fn = input}, {.input_fn = input, .steps = 0}); }),
-                HasSubstr("EvalSpec: steps")) << task;
+                HasSubstr("EvalSpec: steps"))
+        << task;
     EXPECT_EQ(input.calls, 0);
     EXPECT_FALSE(std::filesystem::exists(place.model_dir())) << task;
   }

@@ -17,7 +17,8 @@ constexpr int64_t kMiB = 1 << 20;
 EstimatorSpec wide_model(const Features& features, const Labels& labels, Mode mode, const Params&, const RunConfig&) {
   EstimatorSpec spec;
   spec.mode = mode;
-  const Value hidden = nn::dense(features.single(), {.units = 4 * kMiB, .use_bias = false, .kernel_initializer = nn::zeros()});
+  const Value hidden =
+      nn::dense(features.single(), {.units = 4 * kMiB, .use_bias = false, .kernel_initializer = nn::zeros()});
   const Value y = ops::reduce_mean(hidden, {.axes = {1}});
   spec.predictions = {{"y", y}};
   if (mode == Mode::kPredict) return spec;
@@ -30,8 +31,8 @@ class MemoryLimit : public ::testing::Test {
  protected:
   /// A limit that exceeds the present memory of the process by `bytes`.
   static RunConfigOptions beside_what_there_is(int64_t bytes) {
-    return {.runtime = RuntimeOptions{
-                .threads = 1, .backend = "reference", .memory_limit = int64_t(resident_bytes()) + bytes}};
+    return {.runtime =
+                RuntimeOptions{.threads = 1, .backend = "reference", .memory_limit = int64_t(resident_bytes()) + bytes}};
   }
   static Dataset rows(int64_t batch) { return line({1, 2, 3, 4}).repeat().batch(batch); }
   template <class Call>
@@ -57,9 +58,10 @@ TEST_F(MemoryLimit, TrainingWithinItIsTrained) {
 
 TEST_F(MemoryLimit, TrainingBeyondItIsRefusedBeforeAStep) {
   auto estimator = place_.estimator(wide_model, beside_what_there_is(60 * kMiB));
-  EXPECT_THAT(refusal([&] { estimator.train([] { return rows(2); }, {.steps = 1}); }),
-              AllOf(HasSubstr("the program for batch 2 takes "), HasSubstr("the process so far "), HasSubstr("weights 16.0, "),
-                    HasSubstr(", and runtime.memory_limit is "), HasSubstr("; what helps, the most first: ")));
+  EXPECT_THAT(
+      refusal([&] { estimator.train([] { return rows(2); }, {.steps = 1}); }),
+      AllOf(HasSubstr("the program for batch 2 takes "), HasSubstr("the process so far "), HasSubstr("weights 16.0, "),
+            HasSubstr(", and runtime.memory_limit is "), HasSubstr("; what helps, the most first: ")));
   EXPECT_FALSE(estimator.latest_checkpoint());
 }
 
@@ -83,7 +85,8 @@ TEST_F(MemoryLimit, HoldsForEvaluationsAndPredictions) {
   EXPECT_THAT(refusal([&] { estimator.predict([] { return rows(1); })->next(); }), HasSubstr("the model takes "));
   auto roomy = place_.estimator(wide_model, beside_what_there_is(400 * kMiB));
   EXPECT_TRUE(roomy.evaluate([] { return rows(1); }, {.steps = 1}).contains("loss"));
-  EXPECT_THAT(refusal([&] { roomy.evaluate([] { return rows(64); }, {.steps = 1}); }), HasSubstr("the program for batch 64 takes "));
+  EXPECT_THAT(refusal([&] { roomy.evaluate([] { return rows(64); }, {.steps = 1}); }),
+              HasSubstr("the program for batch 64 takes "));
 }
 
 TEST_F(MemoryLimit, IsAtLeastAMebibyte) {

@@ -106,8 +106,9 @@ TEST(MeteredTask, HasTheNumberThatItsLauncherGivesIt) {
 /// The evaluator behind them counts the workers, and no worker has its number.
 TEST(MeteredTask, HasANumberOfItsOwnWhereIndicesHaveGaps) {
   const auto number = [](const std::string& type, int index) {
-    const std::string config = R"({"cluster":{"chief":["h:1"],"ps":["h:2"],"worker":{"0":"h:3","7":"h:4"}},"task":{"type":")" + type +
-                               R"(","index":)" + std::to_string(index) + "}}";
+    const std::string config =
+        R"({"cluster":{"chief":["h:1"],"ps":["h:2"],"worker":{"0":"h:3","7":"h:4"}},"task":{"type":")" + type +
+        R"(","index":)" + std::to_string(index) + "}}";
     const auto variables = [&config](std::string_view name) {
       return name == "TF_CONFIG" ? std::optional(config) : std::nullopt;
     };

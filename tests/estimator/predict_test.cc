@@ -37,8 +37,12 @@ TEST(Predict, YieldsOneResultPerExampleInInputOrder) {
 
 TEST(Predict, OrOnePerBatch) {
   Place place;
-  auto predictions = place.estimator(counting_model).predict([] { return losses({1, 2, 3}).unbatch().batch(2); },
-                                                             {.yield_single_examples = false});
+  auto predictions = place.estimator(counting_model)
+                         .predict(
+                             [] {
+                               return losses({1, 2, 3}).unbatch().batch(2);
+                             },
+                             {.yield_single_examples = false});
   EXPECT_THAT(floats(*predictions->next()->find("twice")), ElementsAre(2, 4));
   EXPECT_THAT(floats(*predictions->next()->find("twice")), ElementsAre(6));
   EXPECT_EQ(predictions->next(), std::nullopt);
@@ -147,12 +151,12 @@ EstimatorSpec classifier(const Features& features, const Labels& labels, Mode mo
   const bool text = params.has("text");
   nn::HeadInput input{.mode = mode, .labels = labels, .logits = features.single()};
   input.train_op = [](Value) { return nn::train_op({}); };
-  return nn::multi_class_head({.n_classes = 3, .label_vocabulary = text ? std::vector<std::string>{"ant", "bee", "cat"}
-                                                                        : std::vector<std::string>{}})->build(input);
+  return nn::multi_class_head(
+             {.n_classes = 3,
+              .label_vocabulary = text ? std::vector<std::string>{"ant", "bee", "cat"} : std::vector<std::string>{}})
+      ->build(input);
 }
-Dataset logits() {
-  return Dataset::from_tensor_slices(Tensor::of<float>({2, 3}, {0, 5, 0, 0, 0, 5})).batch(2);
-}
+Dataset logits() { return Dataset::from_tensor_slices(Tensor::of<float>({2, 3}, {0, 5, 0, 0, 0, 5})).batch(2); }
 
 TEST(Predict, GivesAHeadsClassesAsText) {
   for (const bool text : {true, false}) {
@@ -192,8 +196,8 @@ TEST(Predict, FiltersByKeys) {
 
 TEST(Predict, ALoneTensorTakesNoKeys) {
   Place place;
-  const Estimator estimator = place.estimator(
-      [](const Features& features, const Labels&, Mode mode, const Params&, const RunConfig&) {
+  const Estimator estimator =
+      place.estimator([](const Features& features, const Labels&, Mode mode, const Params&, const RunConfig&) {
         EstimatorSpec spec;
         spec.mode = mode;
         spec.predictions = {{"", features.single() * 2.0}};
@@ -205,8 +209,8 @@ TEST(Predict, ALoneTensorTakesNoKeys) {
 
 TEST(Predict, ResultsWithoutARowPerExampleAreRefusedByKey) {
   Place place;
-  const Estimator estimator = place.estimator(
-      [](const Features& features, const Labels&, Mode mode, const Params&, const RunConfig&) {
+  const Estimator estimator =
+      place.estimator([](const Features& features, const Labels&, Mode mode, const Params&, const RunConfig&) {
         EstimatorSpec spec;
         spec.mode = mode;
         spec.predictions = {{"each", features.single() * 2.0}, {"sum", ops::reduce_sum(features.single())}};

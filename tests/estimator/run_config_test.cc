@@ -69,7 +69,8 @@ TEST(RunConfig, ShowsEveryDefault) {
   EXPECT_EQ(config.compute_threads_text({.usable_cores = 1, .core_quota = 0.5}),
             "1 compute thread, for a quota of 0.5 cores");
   EXPECT_EQ(config.compute_threads_text({.usable_cores = 2, .slow_cores = 4, .slowed_by_heat = true}),
-            "2 compute threads, for 2 usable cores and none of 4 slow cores (which have less than half the capacity), slowed down by heat "
+            "2 compute threads, for 2 usable cores and none of 4 slow cores (which have less than half the capacity), "
+            "slowed down by heat "
             "at the moment");
   EXPECT_EQ(config.memory_limit(), std::nullopt);
   EXPECT_EQ(config.transport(), "tcp");
@@ -188,7 +189,8 @@ TEST(RunConfig, RefusesEachValueOutOfRangeByName) {
     EXPECT_THAT(construction_refusal(c.options), AllOf(HasSubstr(c.field), HasSubstr(c.accepted)));
   }
   EXPECT_THAT(construction_refusal({.model_dir = ""}), AllOf(HasSubstr("model_dir"), HasSubstr("empty string")));
-  EXPECT_THAT(construction_refusal({.model_dir = "gs://bucket/m"}), AllOf(HasSubstr("model_dir: gs://bucket/m"), HasSubstr("mount")));
+  EXPECT_THAT(construction_refusal({.model_dir = "gs://bucket/m"}),
+              AllOf(HasSubstr("model_dir: gs://bucket/m"), HasSubstr("mount")));
   EXPECT_THAT(construction_refusal({.model_dir = "~/m"}), AllOf(HasSubstr("model_dir: ~/m"), HasSubstr("$HOME/m")));
   EXPECT_THAT(construction_refusal({.runtime = RuntimeOptions{.transport = ""}}), HasSubstr("runtime.transport"));
   EXPECT_THAT(construction_refusal({.runtime = RuntimeOptions{.backend = ""}}), HasSubstr("runtime.backend"));

@@ -35,9 +35,9 @@ TEST(Run, AClusterThatNobodyEvaluatesSaysSo) {
 
 TEST(Run, ErrorsBecomeSentencesAndStatuses) {
   const std::pair<Error, int> cases[] = {
-      {invalid_argument("one"), 2}, {type_mismatch("two"), 2}, {failed_precondition("three"), 2}, {not_found("four"), 2},
-      {nan_loss("five"), 3}, {data_loss("six"), 4}, {deadline_exceeded("seven"), 5}, {unavailable("eight"), 1},
-      {internal_error("nine"), 1}};
+      {invalid_argument("one"), 2},    {type_mismatch("two"), 2}, {failed_precondition("three"), 2},
+      {not_found("four"), 2},          {nan_loss("five"), 3},     {data_loss("six"), 4},
+      {deadline_exceeded("seven"), 5}, {unavailable("eight"), 1}, {internal_error("nine"), 1}};
   for (const auto& [error, status] : cases) {
     const Outcome outcome =
         run_program({"--json"}, [&error = error](const RunConfig&, const CommandLine&) { raise(error); });

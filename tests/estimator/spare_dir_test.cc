@@ -106,7 +106,9 @@ TEST_F(SpareDir, TrainingGoesOnAndTheNextCheckpointIsInItsPlace) {
   train(estimator(), 8, 3, 5);  // The checkpoint of step 4 does not fit.
   EXPECT_EQ(disks_->refused, 1);
   EXPECT_EQ(place_.log.count('W', "model.ckpt-4 was not saved"), 1);
-  EXPECT_EQ(place_.log.count('W', "No space left on device; training goes on, and this one is written to the spare folder spare/run-"), 1);
+  EXPECT_EQ(place_.log.count(
+                'W', "No space left on device; training goes on, and this one is written to the spare folder spare/run-"),
+            1);
   EXPECT_EQ(place_.log.count('I', "/model.ckpt-4 written at global step 4"), 1);
   EXPECT_THAT(retained("m"), ElementsAre("model.ckpt-0", "model.ckpt-2", "model.ckpt-6", "model.ckpt-8"));
   EXPECT_THAT(spared(), ElementsAre()) << "what is older than model_dir's is of no use";
@@ -148,7 +150,8 @@ TEST_F(SpareDir, ThatIsFullTooEndsTraining) {
     FAIL();
   } catch (const Exception& exception) {
     EXPECT_EQ(exception.kind(), ErrorKind::kUnavailable);
-    EXPECT_THAT(exception.what(), AllOf(HasSubstr("m/model.ckpt-4 was not saved"), HasSubstr("; and in the spare folder: checkpoint spare/run-")));
+    EXPECT_THAT(exception.what(), AllOf(HasSubstr("m/model.ckpt-4 was not saved"),
+                                        HasSubstr("; and in the spare folder: checkpoint spare/run-")));
   }
   EXPECT_THAT(retained("m"), ElementsAre("model.ckpt-0", "model.ckpt-2"));
 }
@@ -184,8 +187,19 @@ TEST_F(SpareDir, TrainAndEvaluateGoesOnWithoutAnEvaluation) {
     if (run.global_step() == 3) disks_->full.insert("m");
     if (run.global_step() == 5) disks_->full.erase("m");
   });
-  train_and_evaluate(trained, {.input_fn = [] { return line({1, 2, 3, 4}).repeat().batch(2); }, .max_steps = 8, .hooks = {fill}},
-                     {.input_fn = [] { return line({5, 6}).batch(2); }, .throttle_secs = 0, .start_delay_secs = 0});
+  train_and_evaluate(trained,
+                     {.input_fn =
+                          [] {
+                            return line({1, 2, 3, 4}).repeat().batch(2);
+                          },
+                      .max_steps = 8,
+                      .hooks = {fill}},
+                     {.input_fn =
+                          [] {
+                            return line({5, 6}).batch(2);
+                          },
+                      .throttle_secs = 0,
+                      .start_delay_secs = 0});
   EXPECT_EQ(place_.log.count('I', "/model.ckpt-4 is left out: it is in the spare folder"), 1);
   EXPECT_GE(place_.log.count('I', "global_step = 6"), 1);
   EXPECT_THAT(spared(), ElementsAre());

@@ -152,9 +152,10 @@ TEST(Train, KeepsAsManyCheckpointsAsAsked) {
 TEST(Train, ListenersSurroundEachSaveInListOrder) {
   Place place;
   std::vector<std::string> calls;
-  place.estimator(counting_model, every(10)).train(
-      endless, {.steps = 26, .saving_listeners = {std::make_shared<RecordingListener>(&calls, "a"),
-                                                  std::make_shared<RecordingListener>(&calls, "b")}});
+  place.estimator(counting_model, every(10))
+      .train(endless, {.steps = 26,
+                       .saving_listeners = {std::make_shared<RecordingListener>(&calls, "a"),
+                                            std::make_shared<RecordingListener>(&calls, "b")}});
   const auto count = [&](const std::string& part) {
     return std::count_if(calls.begin(), calls.end(), [&](const std::string& call) { return call.starts_with(part); });
   };
@@ -339,7 +340,8 @@ TEST(Resume, SaysWhatAnotherOptimizerOrModelLeavesBehind) {
   EXPECT_EQ(place.log.count('W', "does not take"), 0);
   EXPECT_EQ(tensors(place.model_dir() + "/model.ckpt-8").size(), 4u);
   // A missing slot is an InvalidArgument, not DataLoss.
-  EXPECT_THAT(refusal([&] { train(place, "Adam", 10); }), HasSubstr("has no variable dense/kernel/m; the model or its optimizer changed"));
+  EXPECT_THAT(refusal([&] { train(place, "Adam", 10); }),
+              HasSubstr("has no variable dense/kernel/m; the model or its optimizer changed"));
 }
 
 TEST(Train, TheSameSeedGivesTheSameBitsAndNoSeedDoesNot) {
@@ -433,8 +435,8 @@ TEST(Train, ErrorsOfTheInputNameIt) {
   // Later batches that do not fit.
   const auto one = [](const char* name) { return Dataset::from_tensors({{name, Tensor::zeros(DType::kFloat32, {1})}}); };
   Place named;
-  Estimator taking_a = named.estimator(
-      [](const Features& features, const Labels&, Mode mode, const Params&, const RunConfig&) {
+  Estimator taking_a =
+      named.estimator([](const Features& features, const Labels&, Mode mode, const Params&, const RunConfig&) {
         EstimatorSpec spec;
         spec.mode = mode;
         spec.loss = ops::reduce_mean(features["a"]);
@@ -444,10 +446,13 @@ TEST(Train, ErrorsOfTheInputNameIt) {
   EXPECT_THAT(refusal([&] { taking_a.train([&] { return one("a").concatenate(one("b")); }); }),
               AllOf(HasSubstr("has features/b"), HasSubstr("built for features/a")));
   EXPECT_THAT(refusal([&] {
-                estimator.train([] {
-                  return losses({1}).concatenate(Dataset::from_tensors(Tensor::zeros(DType::kFloat32, {1, 2})));
-                }, {.steps = 2});
-              }), HasSubstr("features"));
+                estimator.train(
+                    [] {
+                      return losses({1}).concatenate(Dataset::from_tensors(Tensor::zeros(DType::kFloat32, {1, 2})));
+                    },
+                    {.steps = 2});
+              }),
+              HasSubstr("features"));
 }
 
 /// How often the event files of `folder` record a start of training with `first_step`, below 128: an Event with that step

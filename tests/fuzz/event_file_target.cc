@@ -36,9 +36,9 @@ struct History {
 bool same(const EventValue& a, const EventValue& b) {
   const auto same_bits = [](double x, double y) { return std::bit_cast<uint64_t>(x) == std::bit_cast<uint64_t>(y); };
   return a.tag == b.tag && a.kind == b.kind && a.global_step == b.global_step && a.text == b.text &&
-         same_bits(a.wall_time, b.wall_time) && same_bits(a.scalar, b.scalar) &&
-         a.width == b.width && a.height == b.height && a.plugin == b.plugin && a.shape == b.shape &&
-         a.values.size() == b.values.size() && a.histogram.limits.size() == b.histogram.limits.size() && a.histogram.counts.size() == b.histogram.counts.size();
+         same_bits(a.wall_time, b.wall_time) && same_bits(a.scalar, b.scalar) && a.width == b.width &&
+         a.height == b.height && a.plugin == b.plugin && a.shape == b.shape && a.values.size() == b.values.size() &&
+         a.histogram.limits.size() == b.histogram.limits.size() && a.histogram.counts.size() == b.histogram.counts.size();
 }
 
 /// A tensor has as many values as its shape says, and both are in the file.

@@ -18,7 +18,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   registry.add({.role = "worker", .index = 1})->step({.global_step = 1, .examples = 1, .loss = 1, .time = {}});
   const TaskHealth health(registry, std::chrono::seconds(60));
   CachedPage page(registry, "1");
-  const AnswerSource source{.page = page, .health = health, .bearer = open ? "" : std::string(kSecret), .addresses_only = open};
+  const AnswerSource source{
+      .page = page, .health = health, .bearer = open ? "" : std::string(kSecret), .addresses_only = open};
   std::string_view text = input.text();
   while (!text.empty()) {
     HttpParser parser;

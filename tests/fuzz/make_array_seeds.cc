@@ -67,12 +67,18 @@ void write_array_seeds(const std::filesystem::path& folder) {
   const auto tensors = [&](const std::string& name, const std::string& header, const std::string& contents) {
     write_seed(folder, "safetensors", name, bytes_of(uint64_t(header.size())) + header + contents);
   };
-  tensors("two", R"({"__metadata__":{"a":"b"},"t":{"dtype":"F32","shape":[2,1],"data_offsets":[0,8]},)"
-                 R"("u":{"dtype":"BOOL","shape":[],"data_offsets":[8,9]}})", std::string("abcdefgh\1"));
-  tensors("narrow", R"({"t":{"dtype":"F16","shape":[2],"data_offsets":[0,4]},)"
-                    R"("u":{"dtype":"BF16","shape":[1],"data_offsets":[4,6]}})", "abcdef");
-  tensors("wide", R"({"t":{"dtype":"F64","shape":[1,1],"data_offsets":[0,8]},)"
-                  R"("u":{"dtype":"I64","shape":[0],"data_offsets":[8,8]}})", "abcdefgh");
+  tensors("two",
+          R"({"__metadata__":{"a":"b"},"t":{"dtype":"F32","shape":[2,1],"data_offsets":[0,8]},)"
+          R"("u":{"dtype":"BOOL","shape":[],"data_offsets":[8,9]}})",
+          std::string("abcdefgh\1"));
+  tensors("narrow",
+          R"({"t":{"dtype":"F16","shape":[2],"data_offsets":[0,4]},)"
+          R"("u":{"dtype":"BF16","shape":[1],"data_offsets":[4,6]}})",
+          "abcdef");
+  tensors("wide",
+          R"({"t":{"dtype":"F64","shape":[1,1],"data_offsets":[0,8]},)"
+          R"("u":{"dtype":"I64","shape":[0],"data_offsets":[8,8]}})",
+          "abcdefgh");
   tensors("other", R"({"t":{"dtype":"F8_E4M3","shape":[3],"data_offsets":[0,3]}})", "abc");
   const auto lines = [&](const std::string& name, char how, const std::string& file) {
     write_seed(folder, "json_lines", name, how + (bytes_of(uint16_t(400)) + file));

@@ -97,8 +97,7 @@ Message weights(size_t payload_bytes) {
 }
 Message snapshot() {
   static constexpr std::byte kPayload[128] = {};
-  return make_snapshot_part(*pool,
-                            {.version = 4, .name = "slot/0", .offset = 64, .total_bytes = 192, .payload = kPayload});
+  return make_snapshot_part(*pool, {.version = 4, .name = "slot/0", .offset = 64, .total_bytes = 192, .payload = kPayload});
 }
 Message control(std::string_view verb, const std::string& text) { return transport::make_control(*pool, verb, text); }
 

@@ -113,12 +113,22 @@ class FileSeeds {
     seed("event_file", "matrix",
          records({encode_tensor(6.5, 50, "m", {.shape = shape, .values = numbers, .plugin = "shoal_confusion_matrix"})}));
     seed("event_file", "hparams",
-         records({encode_session_start(7.5, {.parameters = {{"rate", 0.5}, {"bias", true}, {"name", "x"}}, .model_dir = "m"})}));
+         records({encode_session_start(7.5,
+                                       {.parameters = {{"rate", 0.5}, {"bias", true}, {"name", "x"}}, .model_dir = "m"})}));
     const GraphNode nodes[] = {{.name = "x", .op = "input", .outputs = {{.data_type = 1, .shape = {-1, 3}}}}};
     seed("event_file", "graph", records({encode_graph(8.5, nodes)}));
     // Images of TensorFlow 2: width, height and the file as texts, with the plug-in behind them.
-    const std::string texts = std::string("\x2a\x1c\x0a\x1a\x42\x0c", 6) + std::string("\x42\x02" "28\x42\x01" "9\x42\x03" "png", 12) +
-                              std::string("\x4a\x0a\x0a\x08\x0a\x06" "images", 12);
+    const std::string texts = std::string("\x2a\x1c\x0a\x1a\x42\x0c", 6) +
+                              std::string(
+                                  "\x42\x02"
+                                  "28\x42\x01"
+                                  "9\x42\x03"
+                                  "png",
+                                  12) +
+                              std::string(
+                                  "\x4a\x0a\x0a\x08\x0a\x06"
+                                  "images",
+                                  12);
     seed("event_file", "image_as_texts", records({texts}));
   }
 

@@ -270,12 +270,14 @@ TEST_F(ShapeRules, ShapesAndViews) {
   EXPECT_EQ(shape(ops::reshape(floats({batch_, 3, 4}), {-1, 12})), "[batch, 12]");
   EXPECT_EQ(shape(ops::reshape(floats({batch_, time, 12}), {-1, time, 12, 1})), "[batch, time, 12, 1]");
   EXPECT_EQ(shape(ops::reshape(floats({batch_, batch_, 2}), {batch_, 2, -1})), "[batch, 2, batch]");
-  EXPECT_REFUSED(ops::reshape(floats({batch_, 12}), {-1, 3}),
-                 "reshape: the -1 in [-1, 3] would stand for a product with the symbol \"batch\" of x [batch, 12]; a size is "
-                 "one symbol or one number, so give the symbol its own place in the shape");
-  EXPECT_REFUSED(ops::reshape(floats({batch_, time}), {-1}),
-                 "reshape: the -1 in [-1] would stand for a product with the symbol \"batch\" of x [batch, time]; a size is one "
-                 "symbol or one number, so give the symbol its own place in the shape");
+  EXPECT_REFUSED(
+      ops::reshape(floats({batch_, 12}), {-1, 3}),
+      "reshape: the -1 in [-1, 3] would stand for a product with the symbol \"batch\" of x [batch, 12]; a size is "
+      "one symbol or one number, so give the symbol its own place in the shape");
+  EXPECT_REFUSED(
+      ops::reshape(floats({batch_, time}), {-1}),
+      "reshape: the -1 in [-1] would stand for a product with the symbol \"batch\" of x [batch, time]; a size is one "
+      "symbol or one number, so give the symbol its own place in the shape");
   EXPECT_EQ(shape(ops::reshape_like(floats({batch_, 6}), floats({batch_, 2, 3}))), "[batch, 2, 3]");
   EXPECT_REFUSED(ops::reshape(floats({batch_, 784}), {batch_, 28, 27}, "r"),
                  "reshape \"r\": x [batch, 784] and [batch, 28, 27] differ in their numbers of elements");

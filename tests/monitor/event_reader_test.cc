@@ -76,7 +76,9 @@ TEST_F(EventReaderTest, ReadsBackWhatWasWritten) {
   using Kind = EventValue::Kind;
   EXPECT_EQ(values[0], (EventValue{values[0].wall_time, 7, "accuracy", Kind::kScalar, 0.25, "", {}}));
   EXPECT_EQ(values[1], (EventValue{values[0].wall_time, 7, "loss", Kind::kScalar, 1.5, "", {}}));
-  EXPECT_EQ(values[2], (EventValue{values[0].wall_time, 8, "checkpoint_path", Kind::kText, 0, "m/model.ckpt-8", {}, 0, 0, {}, {}, "text"}));
+  EXPECT_EQ(
+      values[2],
+      (EventValue{values[0].wall_time, 8, "checkpoint_path", Kind::kText, 0, "m/model.ckpt-8", {}, 0, 0, {}, {}, "text"}));
   EXPECT_EQ(values[3], (EventValue{values[0].wall_time, 9, "weights", Kind::kHistogram, 0, "", histogram}));
 }
 
@@ -132,7 +134,8 @@ class ForeignEvents : public EventReaderTest {
 };
 
 TEST_F(ForeignEvents, ImagesOfTensorFlow2AreTextsOfSizeAndImages) {
-  const std::string texts = varint_field(1, 7) + field(2, dim(4)) + field(8, "28") + field(8, "14") + field(8, "one") + field(8, "two");
+  const std::string texts =
+      varint_field(1, 7) + field(2, dim(4)) + field(8, "28") + field(8, "14") + field(8, "one") + field(8, "two");
   for (const std::string& value : {field(8, texts) + plugin("images"), plugin("images") + field(8, texts)}) {
     const EventValue image = only(value);
     EXPECT_EQ(image.kind, EventValue::Kind::kImage);
@@ -160,8 +163,9 @@ TEST_F(ForeignEvents, AShapeThatDoesNotFitIsNoTensor) {
   EXPECT_EQ(only_floats(dim(2), two).kind, EventValue::Kind::kTensor);
   EXPECT_EQ(only_floats(dim(1) + dim(2), two).kind, EventValue::Kind::kTensor);
   const uint64_t half = uint64_t(1) << 63, minus = ~uint64_t(0), large = uint64_t(1) << 62;
-  for (const std::string& dims : {std::string(), dim(3), dim(1), dim(0), dim(minus), dim(minus) + dim(minus) + dim(2), dim(half) + dim(2),
-                                  dim(large) + dim(4) + dim(2), dim(0) + dim(minus), dim(large) + dim(0)}) {
+  for (const std::string& dims :
+       {std::string(), dim(3), dim(1), dim(0), dim(minus), dim(minus) + dim(minus) + dim(2), dim(half) + dim(2),
+        dim(large) + dim(4) + dim(2), dim(0) + dim(minus), dim(large) + dim(0)}) {
     EXPECT_EQ(only_floats(dims, two).kind, EventValue::Kind::kOther);
   }
   std::string many = dim(2);
@@ -336,7 +340,8 @@ TEST_F(EventReaderTest, WhatIsWrittenComesBack) {
         value.text = bytes();
         value.width = int64_t(random() % INT32_MAX) + 1;
         value.height = int64_t(random() % INT32_MAX) + 1;
-        const EncodedImage image{.bytes = value.text, .width = value.width, .height = value.height, .channels = int(random() % 4) + 1};
+        const EncodedImage image{
+            .bytes = value.text, .width = value.width, .height = value.height, .channels = int(random() % 4) + 1};
         ASSERT_TRUE(writer->add_image(value.global_step, value.tag, image));
         break;
       }
@@ -350,8 +355,9 @@ TEST_F(EventReaderTest, WhatIsWrittenComesBack) {
         for (int64_t e = 0; e < elements; ++e) value.values.push_back(number());
         value.plugin = bytes();
         const std::string content = bytes();
-        ASSERT_TRUE(writer->add_tensor(value.global_step, value.tag,
-                                       {.shape = value.shape, .values = value.values, .plugin = value.plugin, .content = content}));
+        ASSERT_TRUE(
+            writer->add_tensor(value.global_step, value.tag,
+                               {.shape = value.shape, .values = value.values, .plugin = value.plugin, .content = content}));
       }
     }
     written.push_back(value);
@@ -403,7 +409,8 @@ TEST_F(EventReaderTest, TellsOfStartsWhereTheyStand) {
 
 TEST_F(EventReaderTest, OtherSessionRecordsAreNoStarts) {
   // A SessionLog with status 2 (STOP), one without status, and an event with nothing in it.
-  overwrite(folder.path() + "/events.out.tfevents.1.h", record("\x10\x05\x3a\x02\x08\x02") + record("\x3a" + std::string(1, '\0')) + record(""));
+  overwrite(folder.path() + "/events.out.tfevents.1.h",
+            record("\x10\x05\x3a\x02\x08\x02") + record("\x3a" + std::string(1, '\0')) + record(""));
   EventFileReader reader(env.storage(), folder.path() + "/events.out.tfevents.1.h");
   EventValue value;
   const Result<bool> found = reader.next(value);

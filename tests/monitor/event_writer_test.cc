@@ -153,10 +153,11 @@ TEST_F(EventWriterTest, AFailedWriteIsReportedWithPathAndStays) {
 TEST_F(EventWriterTest, AFailureIsEnduredWhereThatIsAskedFor) {
   const std::shared_ptr<Storage> disk = make_memory_storage({.capacity_bytes = 4096});
   std::vector<std::string> warnings;
-  Environment& task = world.add_task({.sink = [&](const LogRecord& record) { warnings.emplace_back(record.message); }, .storage = disk});
+  Environment& task =
+      world.add_task({.sink = [&](const LogRecord& record) { warnings.emplace_back(record.message); }, .storage = disk});
   ASSERT_TRUE(disk->make_folders("m"));
-  const auto writer = value_or_raise(
-      EventWriter::open(task, "m", {.flush_interval = {}, .host = "testhost", .makes_folder = false, .survives_failure = true}));
+  const auto writer = value_or_raise(EventWriter::open(
+      task, "m", {.flush_interval = {}, .host = "testhost", .makes_folder = false, .survives_failure = true}));
   ASSERT_TRUE(writer->add_scalar(1, "loss", 1));
   const std::string first = writer->path();
   ASSERT_TRUE(disk->make_folders("fillers"));
@@ -250,7 +251,8 @@ TEST_F(EventWriterTest, AnIndependentReaderDecodesTheEvents) {
   const std::array scalars{Scalar{"accuracy", 0.75}, Scalar{"loss", -2.5}, Scalar{"nan", std::nan("")}};
   ASSERT_TRUE(writer->add_scalars(300, scalars));
   ASSERT_TRUE(writer->add_text(300, "checkpoint_path", "m/model.ckpt-300"));
-  ASSERT_TRUE(writer->add_histogram(-1, "h", {.min = 1, .max = 2, .sum = 3, .sum_squares = 5, .count = 2, .limits = {1.5, 2.5}, .counts = {1, 1}}));
+  ASSERT_TRUE(writer->add_histogram(
+      -1, "h", {.min = 1, .max = 2, .sum = 3, .sum_squares = 5, .count = 2, .limits = {1.5, 2.5}, .counts = {1, 1}}));
   ASSERT_TRUE(writer->add_start(301));
   ASSERT_TRUE(writer->add_image(302, "eye", {.bytes = "png", .width = 20, .height = 10, .channels = 3}));
   const std::array<int64_t, 2> shape{1, 2};
@@ -262,7 +264,8 @@ TEST_F(EventWriterTest, AnIndependentReaderDecodesTheEvents) {
   std::vector<std::string> decoded;
   for (const std::string& event : events) {
     overwrite(folder.path() + "/payload", event);
-    decoded.push_back(output_of("protoc --decode=tensorflow.Event -I " SHOAL_TEST_SOURCE " event.proto < " + folder.path() + "/payload"));
+    decoded.push_back(
+        output_of("protoc --decode=tensorflow.Event -I " SHOAL_TEST_SOURCE " event.proto < " + folder.path() + "/payload"));
   }
   EXPECT_THAT(decoded[0], HasSubstr("file_version: \"brain.Event:2\"\n"));
   // Virtual time stands still, so all events have this one.
@@ -301,16 +304,17 @@ TEST_F(EventWriterTest, AnIndependentReaderDecodesTheEvents) {
                             "      encoded_image_string: \"png\"\n    }\n"
                             "  }\n"
                             "}\n");
-  EXPECT_EQ(decoded[6], wall_time +
-                            "step: 303\n"
-                            "summary {\n"
-                            "  value {\n    tag: \"t\"\n"
-                            "    tensor {\n      dtype: DT_FLOAT\n      tensor_shape {\n        dim {\n          size: 1\n        }\n"
-                            "        dim {\n          size: 2\n        }\n      }\n"
-                            "      float_val: 0.5\n      float_val: -4\n    }\n"
-                            "    metadata {\n      plugin_data {\n        plugin_name: \"p\"\n        content: \"c\"\n      }\n    }\n"
-                            "  }\n"
-                            "}\n");
+  EXPECT_EQ(decoded[6],
+            wall_time +
+                "step: 303\n"
+                "summary {\n"
+                "  value {\n    tag: \"t\"\n"
+                "    tensor {\n      dtype: DT_FLOAT\n      tensor_shape {\n        dim {\n          size: 1\n        }\n"
+                "        dim {\n          size: 2\n        }\n      }\n"
+                "      float_val: 0.5\n      float_val: -4\n    }\n"
+                "    metadata {\n      plugin_data {\n        plugin_name: \"p\"\n        content: \"c\"\n      }\n    }\n"
+                "  }\n"
+                "}\n");
 }
 
 /// Events as protoc shows them by the messages of TensorBoard's plug-ins.
@@ -325,7 +329,8 @@ class PluginEvents : public EventWriterTest {
   std::string decoded(EventWriter& writer, const std::string& message, const std::string& schema) {
     EXPECT_TRUE(writer.close());
     overwrite(folder.path() + "/payload", payloads(contents(writer.path())).back());
-    return output_of("protoc --decode=" + message + " -I " SHOAL_TEST_SOURCE " " + schema + " < " + folder.path() + "/payload");
+    return output_of("protoc --decode=" + message + " -I " SHOAL_TEST_SOURCE " " + schema + " < " + folder.path() +
+                     "/payload");
   }
 };
 
@@ -347,18 +352,23 @@ TEST_F(PluginEvents, AnExperimentTellsDomainsAndMetrics) {
     if (c != ' ') lines += c;
   }
   EXPECT_THAT(lines, HasSubstr("description:\"ofrates\"\ntime_created_secs:"));
-  EXPECT_THAT(lines, HasSubstr("hparam_infos{\nname:\"rate\"\ntype:DATA_TYPE_FLOAT64\ndomain_interval{\nmin_value:0.0001\nmax_value:0.5\n}\n}\n"));
-  EXPECT_THAT(lines, HasSubstr("hparam_infos{\nname:\"optimizer\"\ndescription:\"which\"\ntype:DATA_TYPE_STRING\ndomain_discrete{\n"
-                               "values{\nstring_value:\"adam\"\n}\nvalues{\nstring_value:\"sgd\"\n}\n}\n}\n"));
-  EXPECT_THAT(lines, HasSubstr("name:\"bias\"\ntype:DATA_TYPE_BOOL\ndomain_discrete{\nvalues{\nbool_value:true\n}\nvalues{\nbool_value:false\n}\n}\n"));
+  EXPECT_THAT(lines, HasSubstr("hparam_infos{\nname:\"rate\"\ntype:DATA_TYPE_FLOAT64\ndomain_interval{\nmin_value:0."
+                               "0001\nmax_value:0.5\n}\n}\n"));
+  EXPECT_THAT(
+      lines, HasSubstr("hparam_infos{\nname:\"optimizer\"\ndescription:\"which\"\ntype:DATA_TYPE_STRING\ndomain_discrete{\n"
+                       "values{\nstring_value:\"adam\"\n}\nvalues{\nstring_value:\"sgd\"\n}\n}\n}\n"));
+  EXPECT_THAT(lines, HasSubstr("name:\"bias\"\ntype:DATA_TYPE_BOOL\ndomain_discrete{\nvalues{\nbool_value:true\n}\nvalues{"
+                               "\nbool_value:false\n}\n}\n"));
   EXPECT_THAT(lines, HasSubstr("name:\"units\"\ntype:DATA_TYPE_FLOAT64\ndomain_discrete{\nvalues{\nnumber_value:16\n}\n"));
-  EXPECT_THAT(lines, HasSubstr("metric_infos{\nname{\ngroup:\"eval\"\ntag:\"accuracy\"\n}\ndisplay_name:\"testaccuracy\"\n}\n"
-                               "metric_infos{\nname{\ntag:\"loss\"\n}\n}\nname:\"search\"\n"));
+  EXPECT_THAT(lines,
+              HasSubstr("metric_infos{\nname{\ngroup:\"eval\"\ntag:\"accuracy\"\n}\ndisplay_name:\"testaccuracy\"\n}\n"
+                        "metric_infos{\nname{\ntag:\"loss\"\n}\n}\nname:\"search\"\n"));
 }
 
 TEST_F(PluginEvents, ASessionTellsHyperParametersAndItsEnd) {
   const auto writer = open_writer();
-  ASSERT_TRUE(writer->add_session_start({.parameters = {{"rate", 0.5}, {"rate", 7.0}, {"name", "x"}, {"bias", false}}, .model_dir = "m", .group = "g"}));
+  ASSERT_TRUE(writer->add_session_start(
+      {.parameters = {{"rate", 0.5}, {"rate", 7.0}, {"name", "x"}, {"bias", false}}, .model_dir = "m", .group = "g"}));
   const std::string start = decoded(*writer, "tensorboard.HparamsEvent", "plugins.proto");
   EXPECT_THAT(start, HasSubstr("tag: \"_hparams_/session_start_info\""));
   EXPECT_THAT(start, HasSubstr("number_value: 0.5"));
@@ -378,9 +388,10 @@ TEST_F(PluginEvents, ASessionTellsHyperParametersAndItsEnd) {
 
 TEST_F(PluginEvents, AGraphHasNodesWithShapesAndTypes) {
   const auto writer = open_writer();
-  const std::vector<GraphNode> nodes{{.name = "x", .op = "input", .outputs = {{.data_type = 1, .shape = {-1, 3}}}},
-                                     {.name = "a/split", .op = "split", .inputs = {"x"}, .outputs = {{.data_type = 9}, {.data_type = 1, .shape = {2}}}},
-                                     {.name = "end", .op = "add", .inputs = {"a/split:1", "x"}}};
+  const std::vector<GraphNode> nodes{
+      {.name = "x", .op = "input", .outputs = {{.data_type = 1, .shape = {-1, 3}}}},
+      {.name = "a/split", .op = "split", .inputs = {"x"}, .outputs = {{.data_type = 9}, {.data_type = 1, .shape = {2}}}},
+      {.name = "end", .op = "add", .inputs = {"a/split:1", "x"}}};
   const Result<bool> written = writer->add_graph(nodes);
   ASSERT_TRUE(written);
   EXPECT_TRUE(*written);
@@ -389,7 +400,8 @@ TEST_F(PluginEvents, AGraphHasNodesWithShapesAndTypes) {
     if (c != ' ') lines += c;
   }
   EXPECT_THAT(lines, HasSubstr("node{\nname:\"x\"\nop:\"input\"\n"));
-  EXPECT_THAT(lines, HasSubstr("key:\"_output_shapes\"\nvalue{\nlist{\nshape{\ndim{\nsize:-1\n}\ndim{\nsize:3\n}\n}\n}\n}\n"));
+  EXPECT_THAT(lines,
+              HasSubstr("key:\"_output_shapes\"\nvalue{\nlist{\nshape{\ndim{\nsize:-1\n}\ndim{\nsize:3\n}\n}\n}\n}\n"));
   EXPECT_THAT(lines, HasSubstr("list{\nshape{\n}\nshape{\ndim{\nsize:2\n}\n}\n}"));
   EXPECT_THAT(lines, HasSubstr("key:\"dtype\"\nvalue{\ntype:9\n}\n"));
   EXPECT_THAT(lines, HasSubstr("node{\nname:\"end\"\nop:\"add\"\ninput:\"a/split:1\"\ninput:\"x\"\n}\n"));
@@ -413,7 +425,8 @@ TEST_F(EventWriterTest, RefusesDomainsThatAreNone) {
     const Result<void> result = writer->add_hparams_experiment({.parameters = {domain}});
     return result ? "taken" : result.error().message();
   };
-  EXPECT_THAT(why({.name = {}}), HasSubstr("hyper-parameter rate of an experiment: it has neither an interval nor choices"));
+  EXPECT_THAT(why({.name = {}}),
+              HasSubstr("hyper-parameter rate of an experiment: it has neither an interval nor choices"));
   EXPECT_THAT(why({.name = {}, .interval = {{0, 1}}, .choices = {1.0}}), HasSubstr("it has both an interval and choices"));
   EXPECT_THAT(why({.name = {}, .interval = {{2, 1}}}), HasSubstr("its interval ends before it begins"));
   EXPECT_THAT(why({.name = {}, .interval = {{0, NAN}}}), HasSubstr("its interval ends before it begins"));
@@ -439,7 +452,8 @@ TEST(Histogram, CountsEveryFiniteValueOnce) {
   for (size_t i = 0; i < histogram.counts.size(); ++i) {
     const double begin = i == 0 ? -HUGE_VAL : histogram.limits[i - 1];
     double expected = 0;
-    for (float value : values) expected += std::isfinite(value) && double(value) >= begin && double(value) < histogram.limits[i];
+    for (float value : values)
+      expected += std::isfinite(value) && double(value) >= begin && double(value) < histogram.limits[i];
     EXPECT_EQ(histogram.counts[i], expected) << "bucket to " << histogram.limits[i];
     counted += histogram.counts[i];
   }

@@ -75,11 +75,12 @@ TEST_F(MetricsAnswer, NeedsTheSecretForEveryPage) {
 }
 
 TEST(MetricsHost, IsAnAddressOrThisMachinesOwnName) {
-  for (const char* own : {"127.0.0.1", "127.0.0.1:9400", "10.1.2.3:1", "[::1]", "[::1]:9400", "localhost", "LOCALHOST:9400"}) {
+  for (const char* own :
+       {"127.0.0.1", "127.0.0.1:9400", "10.1.2.3:1", "[::1]", "[::1]:9400", "localhost", "LOCALHOST:9400"}) {
     EXPECT_TRUE(is_host_without_domain(own)) << own;
   }
-  for (const char* other : {"", "x", "x:9400", "9400", "localhost.example", "localhost:", "localhost:x", "127.0.0.1.example:9400", "::1",
-                            "127.0.0.1:9400:1", "localhost:70000"}) {
+  for (const char* other : {"", "x", "x:9400", "9400", "localhost.example", "localhost:", "localhost:x",
+                            "127.0.0.1.example:9400", "::1", "127.0.0.1:9400:1", "localhost:70000"}) {
     EXPECT_FALSE(is_host_without_domain(other)) << other;
   }
 }

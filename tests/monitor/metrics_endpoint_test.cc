@@ -34,7 +34,8 @@ class Endpoint : public ::testing::Test {
 
 TEST_F(Endpoint, AnswersPrometheus) {
   endpoint->registry().add({.role = "chief", .index = 0})->step({.global_step = 3, .examples = 1, .loss = 1, .time = {}});
-  const std::string answer = answer_to("GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: text/plain;version=0.0.4\r\n\r\n");
+  const std::string answer =
+      answer_to("GET /metrics HTTP/1.1\r\nHost: localhost\r\nAccept: text/plain;version=0.0.4\r\n\r\n");
   EXPECT_THAT(answer, StartsWith("HTTP/1.1 200 OK\r\n"));
   EXPECT_THAT(answer, HasSubstr("Content-Type: text/plain; version=0.0.4; charset=utf-8\r\n"));
   EXPECT_THAT(answer, HasSubstr("shoal_global_step{task=\"chief 0\",role=\"chief\",index=\"0\"} 3\n"));
@@ -94,7 +95,9 @@ TEST_F(Endpoint, EndsAConnectionThatBringsABody) {
 
 /// A page of the web whose name leads to this machine reads nothing through a browser.
 TEST_F(Endpoint, RefusesHostsOfADomain) {
-  const auto with_host = [this](const std::string& host) { return answer_to("GET /metrics HTTP/1.1\r\nHost: " + host + "\r\n\r\n"); };
+  const auto with_host = [this](const std::string& host) {
+    return answer_to("GET /metrics HTTP/1.1\r\nHost: " + host + "\r\n\r\n");
+  };
   for (const char* own : {"127.0.0.1", "127.0.0.1:9400", "[::1]:9400", "localhost", "LocalHost:1"}) {
     EXPECT_THAT(with_host(own), StartsWith("HTTP/1.1 200 OK\r\n")) << own;
   }

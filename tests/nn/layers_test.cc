@@ -257,9 +257,7 @@ TEST_F(Pooling, RefusesWhatDoesNotFit) {
   EXPECT_THAT(raised([&] { max_pool(x, {.window = 5}); }), HasSubstr("InvalidArgument"));
 }
 
-TEST_F(Layers, FlattenKeepsTheBatch) {
-  EXPECT_EQ(flatten(images(4, 3, 2)).shape(), (DimShape{batch_, 24}));
-}
+TEST_F(Layers, FlattenKeepsTheBatch) { EXPECT_EQ(flatten(images(4, 3, 2)).shape(), (DimShape{batch_, 24})); }
 
 TEST_F(Dropout, DoesNothingOutsideTraining) {
   const Value x = rows(4);
@@ -277,7 +275,9 @@ TEST_F(Dropout, DropsTheStatedPartAndKeepsTheMean) {
   const auto dropped = double(std::ranges::count(first, 0.0f));
   EXPECT_NEAR(dropped / 20000, 0.3, 5 * std::sqrt(0.3 * 0.7 / 20000));
   for (const float value : first) {
-    if (value != 0) { ASSERT_NEAR(value, 1 / 0.7, 1e-6); }
+    if (value != 0) {
+      ASSERT_NEAR(value, 1 / 0.7, 1e-6);
+    }
   }
   EXPECT_EQ(first, again);
   EXPECT_NE(first, next);
@@ -292,7 +292,8 @@ TEST_F(Dropout, RefusesRatesOutsideTheRange) {
 }
 
 TEST_F(Regularizers, AddTheirPenaltyAndItsGradient) {
-  const Value y = dense(rows(2), {.units = 2, .kernel_regularizer = {.l1 = 0.5, .l2 = 0.25}, .bias_regularizer = {.l2 = 2}});
+  const Value y =
+      dense(rows(2), {.units = 2, .kernel_regularizer = {.l1 = 0.5, .l2 = 0.25}, .bias_regularizer = {.l2 = 2}});
   ASSERT_EQ(graph_.regularization_losses().size(), 3u);
   const Value penalty = regularization_loss(graph_);
   const Variable& kernel = variable("dense/kernel");

@@ -56,8 +56,8 @@ TEST_F(Losses, CrossEntropyAgreesWithDoublePrecision) {
   const std::vector<float> rows{10, 0, 0, 0, 10, 0, -300, 200, 1, 1, 1, 1};
   const std::vector<int64_t> labels{1, 1, 0, 2};
   GraphRunner runner(graph_, {{"batch", 4}});
-  const auto seen = runner.floats(losses, {{"logits", floats(Shape{4, 3}, rows)},
-                                           {"labels", Tensor::of<int64_t>(Shape{4}, {1, 1, 0, 2})}});
+  const auto seen = runner.floats(
+      losses, {{"logits", floats(Shape{4, 3}, rows)}, {"labels", Tensor::of<int64_t>(Shape{4}, {1, 1, 0, 2})}});
   ASSERT_EQ(seen.size(), 4u);
   for (size_t r = 0; r < 4; ++r) {
     const double expected = cross_entropy(&rows[3 * r], 3, labels[r]);

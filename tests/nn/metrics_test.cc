@@ -117,10 +117,9 @@ TEST_F(Metrics, WithoutBatchesTheyAreZero) {
 }
 
 TEST_F(Metrics, BatchMeanWeighsByRows) {
-  const Metric metric = batch_mean({input("x", DType::kFloat32, {batch_})},
-                                   [](std::span<const TensorView> batch) -> Result<double> {
-                                     return double(std::ranges::max(batch[0].as<float>()));
-                                   });
+  const Metric metric = batch_mean(
+      {input("x", DType::kFloat32, {batch_})},
+      [](std::span<const TensorView> batch) -> Result<double> { return double(std::ranges::max(batch[0].as<float>())); });
   MetricAccumulator accumulator(metric);
   update(accumulator, {floats({1, 5, 2})});
   update(accumulator, {floats({9})});
@@ -128,16 +127,15 @@ TEST_F(Metrics, BatchMeanWeighsByRows) {
 }
 
 TEST_F(Metrics, AUsersMetricMergesAsItSays) {
-  const Metric metric{.inputs = {input("x", DType::kFloat32, {batch_})},
-                      .start = {-1e300},
-                      .update = [](std::span<const TensorView> batch, std::span<double> totals) -> Result<void> {
-                        for (const float x : batch[0].as<float>()) totals[0] = std::max(totals[0], double(x));
-                        return {};
-                      },
-                      .value = [](std::span<const double> totals) { return totals[0]; },
-                      .merge = [](std::span<double> totals, std::span<const double> other) {
-                        totals[0] = std::max(totals[0], other[0]);
-                      }};
+  const Metric metric{
+      .inputs = {input("x", DType::kFloat32, {batch_})},
+      .start = {-1e300},
+      .update = [](std::span<const TensorView> batch, std::span<double> totals) -> Result<void> {
+        for (const float x : batch[0].as<float>()) totals[0] = std::max(totals[0], double(x));
+        return {};
+      },
+      .value = [](std::span<const double> totals) { return totals[0]; },
+      .merge = [](std::span<double> totals, std::span<const double> other) { totals[0] = std::max(totals[0], other[0]); }};
   MetricAccumulator one(metric), two(metric);
   update(one, {floats({3, 4})});
   update(two, {floats({8, 2})});

@@ -124,7 +124,8 @@ TEST_F(MoreMetrics, ConfusionCountsEveryPair) {
 TEST_F(MoreMetrics, ClassAccuracyIsAccuracyWithAMatrix) {
   const Value classes = input("classes", DType::kInt64), predicted = input("predicted", DType::kInt64);
   const LabelsAndPredictions pair{.labels = classes, .predictions = predicted};
-  const std::vector<Tensor> batch{ids({0, 0, 1, 1, 1, 2, 7}), ids({0, 1, 1, 1, 0, -1, 7}), floats({1, 1, 1, 2, 5, 3, 0.5f})};
+  const std::vector<Tensor> batch{ids({0, 0, 1, 1, 1, 2, 7}), ids({0, 1, 1, 1, 0, -1, 7}),
+                                  floats({1, 1, 1, 2, 5, 3, 0.5f})};
   MetricAccumulator accumulator(class_accuracy(pair, {.classes = 3, .weights = weights_}));
   ASSERT_TRUE(update(accumulator, batch));
   EXPECT_EQ(accumulator.value(), value(accuracy(pair, {.weights = weights_}), batch));
@@ -141,12 +142,14 @@ TEST_F(MoreMetrics, ClassAccuracyIsAccuracyWithAMatrix) {
     EXPECT_THAT(raised([&] { class_accuracy(pair, {.classes = wrong}); }),
                 HasSubstr("class_accuracy: classes is " + std::to_string(wrong) + ", expected a number from 1 to 1000"));
   }
-  EXPECT_THAT(raised([&] { class_accuracy(pair_, {.classes = 2}); }), HasSubstr("class_accuracy: labels are float32 [batch]"));
+  EXPECT_THAT(raised([&] { class_accuracy(pair_, {.classes = 2}); }),
+              HasSubstr("class_accuracy: labels are float32 [batch]"));
 }
 
 /// Against counts over the examples themselves, at thresholds where no example is near.
 TEST_F(MoreMetrics, ThePrecisionRecallFigureCountsAtThresholds) {
-  const std::vector<float> labels{1, 0, 1, 0, 1, 1, 0}, p{0.93f, 0.02f, 0.6f, 0.61f, 0.32f, 1, 0}, weights{1, 2, 3, 1, 1, 0.5f, 1};
+  const std::vector<float> labels{1, 0, 1, 0, 1, 1, 0}, p{0.93f, 0.02f, 0.6f, 0.61f, 0.32f, 1, 0},
+      weights{1, 2, 3, 1, 1, 0.5f, 1};
   MetricAccumulator accumulator(auc_precision_recall(pair_, {.weights = weights_}));
   ASSERT_TRUE(update(accumulator, {floats(labels), floats(p), floats(weights)}));
   const std::optional<MetricFigure> figure = accumulator.figure();

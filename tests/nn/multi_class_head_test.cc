@@ -202,8 +202,8 @@ TEST_F(MultiClassHeadTest, TakesLogitsOfAnyRank) {
 TEST_F(MultiClassHeadTest, RegularizationIsAddedAfterReductionAndReported) {
   Graph graph;
   const Value x = graph.input("x", DType::kFloat32, {batch_, 2});
-  const Value logits = dense(
-      x, {.units = 3, .kernel_initializer = zeros(), .bias_initializer = ones(), .bias_regularizer = {.l2 = 0.5}});
+  const Value logits =
+      dense(x, {.units = 3, .kernel_initializer = zeros(), .bias_initializer = ones(), .bias_regularizer = {.l2 = 0.5}});
   const Value labels = graph.input("labels", DType::kInt64, {batch_});
   const HeadInput input{.mode = Mode::kEval, .features = x, .labels = labels, .logits = logits};
   const HeadOutput output = multi_class_head({.n_classes = 3, .name = "h"})->build(input);
@@ -221,7 +221,10 @@ TEST_F(MultiClassHeadTest, TrainsAModelOfSeparableClasses) {
   const Value logits = dense(x, {.units = 3});
   const Value labels = graph.input("labels", DType::kUInt8, {batch_});
   const HeadOutput output = multi_class_head({.n_classes = 3})
-                                ->build({.mode = Mode::kTrain, .features = x, .labels = labels, .logits = logits,
+                                ->build({.mode = Mode::kTrain,
+                                         .features = x,
+                                         .labels = labels,
+                                         .logits = logits,
                                          .optimizer = sgd({.learning_rate = 0.5, .momentum = 0.9})});
   ASSERT_TRUE(output.train_op.has_value());
   EXPECT_EQ(output.train_op->updates.size(), 2u);
@@ -253,7 +256,9 @@ TEST_F(MultiClassHeadTest, RefusesOptionsThatDoNotFit) {
                 multi_class_head({.n_classes = 3, .label_vocabulary = {"a", "b"}});
               }),
               HasSubstr("the label vocabulary has 2 names, and there are 3 classes"));
-  EXPECT_THAT(raised([] { multi_class_head({.n_classes = 3, .label_vocabulary = {"a", "b", "a"}}); }),
+  EXPECT_THAT(raised([] {
+                multi_class_head({.n_classes = 3, .label_vocabulary = {"a", "b", "a"}});
+              }),
               HasSubstr("\"a\" occurs twice"));
 }
 
@@ -280,7 +285,9 @@ TEST_F(MultiClassHeadTest, RefusesInputsThatDoNotFit) {
   EXPECT_THAT(refusal([&](HeadInput& in) { in.labels = two; }), HasSubstr("labels are int64 [batch, 2]"));
   EXPECT_THAT(refusal([&](HeadInput& in) { in.labels = reals; }), HasSubstr("labels are float32"));
   EXPECT_THAT(refusal([&](HeadInput& in) { in.labels = {{"a", labels_}, {"b", labels_}}; }), HasSubstr("names: a, b"));
-  EXPECT_THAT(refusal([&](HeadInput& in) { in.features = {{"age", weights_}}; }),
+  EXPECT_THAT(refusal([&](HeadInput& in) {
+                in.features = {{"age", weights_}};
+              }),
               HasSubstr("no feature \"weight\" to take example weights from; features: age"));
   EXPECT_THAT(refusal([&](HeadInput& in) {
                 in.features = {{"weight", wide}};

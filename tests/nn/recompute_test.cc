@@ -57,9 +57,8 @@ struct Step {
 Step step_of(const std::string& backend_name, const DimShape& input, const Model& model, bool recomputes) {
   Graph graph{RandomKey{5}};
   const Value x = graph.input("x", DType::kFloat32, input);
-  const Value loss = model(x, [&](Value in, const std::function<Value(Value)>& block) {
-    return recomputes ? recompute(in, block) : block(in);
-  });
+  const Value loss = model(
+      x, [&](Value in, const std::function<Value(Value)>& block) { return recomputes ? recompute(in, block) : block(in); });
   const TrainOp train = sgd().minimize(loss);
   const SymbolSizes sizes{{"batch", 4}};
   backends::testing::Feeds feeds{{"x", random_tensor(value_or_raise(input.resolve(sizes)), 1)}};

@@ -81,7 +81,9 @@ TEST(TrainOp, RefusesPartsThatDoNotFit) {
   EXPECT_THAT(raised([&] { assign(x, x); }), HasSubstr("assign: expected a variable"));
   EXPECT_THAT(raised([&] { assign_add(Value(), x); }), HasSubstr("assign_add: expected a variable"));
   EXPECT_THAT(raised([&] { (void)group({}); }), HasSubstr("no train ops"));
-  EXPECT_THAT(raised([&] { (void)train_op({.updates = {}, .scalars = {{"rate", nullptr}}}); }),
+  EXPECT_THAT(raised([&] {
+                (void)train_op({.updates = {}, .scalars = {{"rate", nullptr}}});
+              }),
               HasSubstr("rate has no function"));
   EXPECT_THAT(refusal({{"w", x, {.kind = Kind::kAdd, .gradient_scale_scalar = 0}}}),
               HasSubstr("gradient scale is scalar number 0"));

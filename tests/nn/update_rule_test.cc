@@ -177,7 +177,9 @@ TEST(UpdateRule, AgreesWithDoublePrecisionFormulas) {
     for (size_t k = 0; k < kCount; ++k) {
       ASSERT_NEAR(variable.value[k], oracle[k].w, 2e-5) << k;
       const double tolerance = 2e-5 * (1 + std::abs(oracle[k].slot0));
-      if (slot_count(rule) > 0) { ASSERT_NEAR(variable.slots[0][k], oracle[k].slot0, tolerance) << k; }
+      if (slot_count(rule) > 0) {
+        ASSERT_NEAR(variable.slots[0][k], oracle[k].slot0, tolerance) << k;
+      }
       // Ftrl's linear term is a sum of numbers as large as sqrt(s) / rate * w, about 100.
       const double tolerance1 = rule.kind == Kind::kFtrl ? 5e-5 : 1e-6;
       if (slot_count(rule) > 1) {
@@ -230,9 +232,8 @@ TEST(UpdateRule, AnySplitGivesTheSameBits) {
     if (needs_whole_variable(rule)) continue;
     for (const size_t contributors : {size_t(1), size_t(3)}) {
       SCOPED_TRACE(std::string(to_string(rule.kind)) + ", contributors: " + std::to_string(contributors));
-      const Contributions contributions{{pointers.data(), contributors},
-                                        {scales.data(), contributors},
-                                        contributors == 1 ? 1.0f : 1.0f / 3};
+      const Contributions contributions{
+          {pointers.data(), contributors}, {scales.data(), contributors}, contributors == 1 ? 1.0f : 1.0f / 3};
       Variable whole(rule, normals(10, kCount));
       Variable parts = whole;
       for (uint64_t t = 1; t <= 2; ++t) {

@@ -80,9 +80,9 @@ INSTANTIATE_TEST_SUITE_P(Extents, AppliedRows,
                          ::testing::Combine(::testing::Values("onednn", "portable"),
                                             ::testing::Values(Extents{1, 1, 1}, Extents{1, 16, 6}, Extents{2, 15, 5},
                                                               Extents{3, 17, 7}, Extents{4, 333, 301}, Extents{32, 50, 13},
-                                                              Extents{1, 784, 512}, Extents{64, 301, 259}, Extents{65, 48, 8},
-                                                              Extents{300, 130, 520}, Extents{200, 300, 300},
-                                                              Extents{700, 300, 400})));
+                                                              Extents{1, 784, 512}, Extents{64, 301, 259},
+                                                              Extents{65, 48, 8}, Extents{300, 130, 520},
+                                                              Extents{200, 300, 300}, Extents{700, 300, 400})));
 
 }  // namespace
 }  // namespace shoal::backends::testing

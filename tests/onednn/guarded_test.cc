@@ -23,7 +23,8 @@ TEST(Guarded, NoMemoryIsAnErrorThatMayPass) {
   const auto kernel = when_oneDNN_throws(dnnl_out_of_memory);
   ASSERT_FALSE(kernel);
   EXPECT_EQ(kernel.error().kind(), ErrorKind::kUnavailable);
-  EXPECT_NE(kernel.error().message().find("could not be allocated for oneDNN's code"), std::string::npos) << kernel.error().message();
+  EXPECT_NE(kernel.error().message().find("could not be allocated for oneDNN's code"), std::string::npos)
+      << kernel.error().message();
 }
 
 TEST(Guarded, AnyOtherFailureIsAnError) {

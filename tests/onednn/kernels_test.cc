@@ -143,7 +143,8 @@ TEST_F(KeptWeights, AreReorderedOncePerVersion) {
 TEST_F(Onednn, PrimitivesAgreeOnAnyNumberOfThreads) {
   Cnn cnn;
   constexpr int64_t kBatch = 8;
-  Feeds feeds{{"x", random_tensor({kBatch, 28, 28, 1}, 1)}, {"labels", Tensor::of<int64_t>({kBatch}, {0, 1, 2, 3, 9, 8, 7, 6})}};
+  Feeds feeds{{"x", random_tensor({kBatch, 28, 28, 1}, 1)},
+              {"labels", Tensor::of<int64_t>({kBatch}, {0, 1, 2, 3, 9, 8, 7, 6})}};
   for (const Variable& variable : cnn.graph.variables()) {
     Tensor& value = feeds.emplace(variable.name, Tensor(DType::kFloat32, variable.shape)).first->second;
     fill_uniform(fold_in(RandomKey{9}, variable.name), 0, value.mutable_as<float>(), -0.05f, 0.05f);
@@ -195,8 +196,9 @@ TEST_F(Onednn, NaNPassesThroughFusedRelu) {
   const Value z = ops::relu(ops::dense(ops::flatten(y), graph.variable("weights", {16, 36 * 16})));
   Tensor image = random_tensor({1, 8, 8, 16}, 1);
   image.mutable_as<float>()[5] = std::numeric_limits<float>::quiet_NaN();
-  const auto results = value_or_raise(run_once(
-      *backend_, graph, {z}, {{"x", image}, {"kernel", random_tensor({16, 16, 3, 3}, 2)}, {"weights", random_tensor({16, 576}, 3)}}));
+  const auto results = value_or_raise(
+      run_once(*backend_, graph, {z},
+               {{"x", image}, {"kernel", random_tensor({16, 16, 3, 3}, 2)}, {"weights", random_tensor({16, 576}, 3)}}));
   for (float value : results[0].as<float>()) EXPECT_TRUE(std::isnan(value));
 }
 

@@ -115,7 +115,8 @@ TEST_P(MaxPool, TakesTheReferencesPositionsBackwards) {
 
   std::vector<Tensor> image{random_tensor(GetParam().image, 4)};
   std::vector<Tensor> operands{random_tensor(out, 5), forward.run(reference_source(), image)[1], image[0]};
-  const auto actual = backward.run(*backend->kernel_source(), operands), expected = backward.run(reference_source(), operands);
+  const auto actual = backward.run(*backend->kernel_source(), operands),
+             expected = backward.run(reference_source(), operands);
   EXPECT_TRUE(same_bits(actual[0], expected[0]));
 }
 
@@ -284,7 +285,8 @@ TEST_F(Portable, AProductOfTwoMatricesHasTheBitsOfTheDenseLayersProduct) {
   struct Sizes {
     int64_t rows, out, in;
   };
-  for (const auto [rows, out, in] : {Sizes{1, 70, 130}, Sizes{4, 33, 40}, Sizes{20, 65, 90}, Sizes{9, 90, 70}, Sizes{300, 40, 500}}) {
+  for (const auto [rows, out, in] :
+       {Sizes{1, 70, 130}, Sizes{4, 33, 40}, Sizes{20, 65, 90}, Sizes{9, 90, 70}, Sizes{300, 40, 500}}) {
     Graph graph;
     const Value x = graph.input("x", DType::kFloat32, {rows, in}), dy = graph.input("dy", DType::kFloat32, {rows, out});
     const Value w = graph.input("w", DType::kFloat32, {out, in});

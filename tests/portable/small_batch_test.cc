@@ -33,7 +33,8 @@ class SmallBatchDense : public ::testing::TestWithParam<Batch> {
 
   const Batch sizes_ = GetParam();
   const std::vector<float> x_ = random_floats(sizes_.rows * sizes_.in, 1), w_ = random_floats(sizes_.out * sizes_.in, 2),
-                           bias_ = random_floats(sizes_.out, 3);};
+                           bias_ = random_floats(sizes_.out, 3);
+};
 
 TEST_P(SmallBatchDense, SumsInFloat32) {
   std::vector<float> y;

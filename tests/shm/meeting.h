@@ -5,8 +5,8 @@
 #include <functional>
 #include <string>
 
-#include "two_tasks.h"
 #include "shoal/base/production.h"
+#include "two_tasks.h"
 
 namespace shoal::transport {
 

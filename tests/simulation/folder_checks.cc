@@ -101,8 +101,8 @@ void FolderChecks::check_counts(const std::string& name) {
     const auto value = (*reader)->read_tensor(count_variable(i));
     if (!value) return violated("checkpoint " + name + " lacks " + count_variable(i));
     if (value->as<float>()[0] != float(manifest.global_step)) {
-      violated("checkpoint " + name + " counts " + std::to_string(manifest.global_step) + " updates, and " + count_variable(i) +
-               " has had " + std::to_string(int64_t(value->as<float>()[0])));
+      violated("checkpoint " + name + " counts " + std::to_string(manifest.global_step) + " updates, and " +
+               count_variable(i) + " has had " + std::to_string(int64_t(value->as<float>()[0])));
     }
   }
 }

@@ -23,7 +23,8 @@ namespace shoal::simulation {
 namespace {
 
 constexpr int64_t kEvalExamples = 12, kClasses = 3, kIdsPerExample = 2;
-constexpr int64_t kIds = 1000;  // All examples together have less than a quarter of them, so that checkpoints write the changes alone.
+constexpr int64_t kIds =
+    1000;  // All examples together have less than a quarter of them, so that checkpoints write the changes alone.
 
 /// An exporter of the user that takes until the next full second. The exporters behind it then read a checkpoint that the chief may
 /// have deleted meanwhile.

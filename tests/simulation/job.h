@@ -15,8 +15,8 @@ struct JobNotes {
   std::vector<std::string> saved;       ///< Prefixes of checkpoints, as an after-save listener hears of them.
   std::vector<std::string> violations;  ///< What a hook of the user saw that may not be.
   std::vector<std::string> violations_while_all_take_part;  ///< The same, of what may be once a lost trainer was replaced.
-  bool hook_stopped = false;            ///< True once a hook asked to stop its trainer or, if the chief's, the job.
-  bool stopped_early = false;           ///< True once an evaluation made the chief stop the job.
+  bool hook_stopped = false;   ///< True once a hook asked to stop its trainer or, if the chief's, the job.
+  bool stopped_early = false;  ///< True once an evaluation made the chief stop the job.
   bool hook_threw = false;
   std::vector<std::string> words;  ///< What the first task learned of the data; the data have one word more at each look.
   int64_t looks = 0;

@@ -29,8 +29,8 @@ struct JobPlan {
   ModelKind model = ModelKind::kDense;
   Updates updates = Updates::kAsync;
   int64_t batch = 8;
-  int64_t max_steps = 0;   ///< The global step at which training ends; 0 goes on until the input ends.
-  int64_t passes = 0;      ///< The passes over the data; 0 repeats it for ever.
+  int64_t max_steps = 0;  ///< The global step at which training ends; 0 goes on until the input ends.
+  int64_t passes = 0;     ///< The passes over the data; 0 repeats it for ever.
   /// The passes of each trainer, where their inputs end at different times; empty: `passes`.
   std::vector<int64_t> uneven_passes{};
   int64_t save_steps = 0;  ///< The steps between two saves; 0 saves by time.

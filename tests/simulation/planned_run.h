@@ -84,12 +84,12 @@ class PlannedRun {
   std::set<std::string> power_fails_;        // Tasks of outages_ whose host loses its power then.
   std::map<std::string, Duration> leaving_;  // When tasks were told to give way; kLimit if something else was wrong then.
   Duration last_strike_{};
-  bool was_calm_ = false;       // True if no fault was under way when the last one came.
-  bool was_settled_ = false;    // True if what those before had broken was mended by then.
+  bool was_calm_ = false;                 // True if no fault was under way when the last one came.
+  bool was_settled_ = false;              // True if what those before had broken was mended by then.
   std::set<std::string> frozen_;          // Tasks that were frozen: for who looks from outside they may be dead.
   std::set<std::string> not_told_apart_;  // Tasks whose places another job came to before servers or tasks knew their runs.
-  bool mark_at_start_ = false;  // True if there was an end mark when the chief was started last.
-  int leaves_ = 0;              // How many tasks were told to give way.
+  bool mark_at_start_ = false;            // True if there was an end mark when the chief was started last.
+  int leaves_ = 0;                        // How many tasks were told to give way.
   bool evaluator_interrupted_ = false;
   std::set<std::string> starting_;           // Tasks of which a start is under way.
   std::set<std::string> gone_;               // Tasks that are gone for good.
@@ -102,8 +102,8 @@ class PlannedRun {
   bool failed_ = false;  // True if a task has failed for JobPlan::poison, and all others are told to stop.
   int64_t saves_before_failure_ = 0;
   std::map<std::string, int64_t> saves_at_end_;  // How many saves had begun when a worker ended well.
-  bool marked_ = false;  // True if there was an end mark when the chief was lost, or started again.
-  bool moved_ = false;   // True while the folder is elsewhere.
+  bool marked_ = false;                          // True if there was an end mark when the chief was lost, or started again.
+  bool moved_ = false;                           // True while the folder is elsewhere.
   int acts_ = 0;
   Verdict verdict_;
 };

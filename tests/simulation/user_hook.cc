@@ -16,7 +16,7 @@ enum class Reads { kWhatThereIs, kItsStep, kItsStepWhileAllTakePart, kItsStepOrL
 Reads reads_of(const JobPlan& job, int64_t trainer) {
   if (!job.compression.empty()) return Reads::kWhatThereIs;  // They are only about what they are on their server.
   if (job.local) return Reads::kItsStep;
-  if (trainer == 0) return Reads::kWhatThereIs;  // Of a save a chief learns a step without its weights.
+  if (trainer == 0) return Reads::kWhatThereIs;                 // Of a save a chief learns a step without its weights.
   const bool without_it = aggregated(job) <= job.size.workers;  // Steps may be made without this trainer.
   if (job.updates != Updates::kAsync && job.size.ps == 1) return Reads::kItsStep;
   // Once somebody was away for longer than the grace, the others make that share, and steps are made without this trainer too.

@@ -38,7 +38,8 @@ void train(bool failing, Ended& ended) {
   while (!all_fine && world.elapsed() < 4h) {
     world.run_for(10s);
     if (spared() % 5 == 1 && std::exchange(struck, spared()) != spared()) {
-      for (const std::string& task : world.tasks()) world.kill(task);  // The newest checkpoint is in the spare folder alone.
+      for (const std::string& task : world.tasks())
+        world.kill(task);  // The newest checkpoint is in the spare folder alone.
     }
     all_fine = true;
     for (const std::string& task : world.tasks()) {
@@ -75,8 +76,8 @@ TEST(FailingDisk, OneWriteInTwentyForAnHourLosesNothing) {
   EXPECT_GE(disturbed.restored, 3u);
   EXPECT_EQ(undisturbed.spared, 0u);
   EXPECT_FALSE(undisturbed.checksums.empty());
-  EXPECT_EQ(disturbed.checksums, undisturbed.checksums) << "every batch counts once, however often a task was started again ("
-                                                        << disturbed.starts_again << " times)";
+  EXPECT_EQ(disturbed.checksums, undisturbed.checksums)
+      << "every batch counts once, however often a task was started again (" << disturbed.starts_again << " times)";
 }
 
 }  // namespace

@@ -19,7 +19,8 @@ std::string state_of(const Result<T>& result) {
 }
 #define EXPECT_OK(...) EXPECT_EQ(shoal::testing::state_of(__VA_ARGS__), "ok")
 #define ASSERT_OK(...) ASSERT_EQ(shoal::testing::state_of(__VA_ARGS__), "ok")
-#define EXPECT_FAILS(result, ...) EXPECT_EQ(shoal::testing::state_of(result), shoal::testing::state_of(Result<void>(__VA_ARGS__)))
+#define EXPECT_FAILS(result, ...) \
+  EXPECT_EQ(shoal::testing::state_of(result), shoal::testing::state_of(Result<void>(__VA_ARGS__)))
 
 inline std::span<const std::byte> bytes_of(std::string_view text) { return std::as_bytes(std::span(text)); }
 

@@ -158,7 +158,8 @@ TEST(Learned, KeepsEveryBitOfEveryType) {
                                  }),
                   ElementsAre(-huge, third, huge));
       const std::map<std::string, std::vector<double>> lists{{"", {}}, {"\xff", {third, huge}}};
-      EXPECT_EQ(config.learned("lists", [&] { return first ? lists : std::map<std::string, std::vector<double>>{}; }), lists);
+      EXPECT_EQ(config.learned("lists", [&] { return first ? lists : std::map<std::string, std::vector<double>>{}; }),
+                lists);
       seen.push_back(name);
     };
     run_alone(world, name, body, name == "first" ? Duration(0s) : Duration(1min));

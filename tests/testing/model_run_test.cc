@@ -379,9 +379,9 @@ TEST(TemporaryFiles, OnlyOfTheHolderGo) {
   const auto put = [&world](const std::string& name) {
     ASSERT_TRUE(world.shared().write_atomically(kModel + "/" + name, "x"));
   };
-  for (const char* name : {"model.ckpt-5.index.tmp-ab-1", "model.ckpt-5.data-00000.tmp-ab-1", "checkpoint.tmp-ab-2",
-                           "run.json.tmp-ab-3", "training_run.tmp-ab-4", "report.json.tmp-ab-5",
-                           "notes.txt.tmp-mine", "my.tmp"}) {
+  for (const char* name :
+       {"model.ckpt-5.index.tmp-ab-1", "model.ckpt-5.data-00000.tmp-ab-1", "checkpoint.tmp-ab-2", "run.json.tmp-ab-3",
+        "training_run.tmp-ab-4", "report.json.tmp-ab-5", "notes.txt.tmp-mine", "my.tmp"}) {
     put(name);
   }
   world.add_process("local", SmallJob{.max_steps = 20}, without_seed());

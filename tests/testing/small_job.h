@@ -13,7 +13,8 @@
 namespace shoal::testing {
 
 /// Two numbers in, one of three classes out, of which the data has two.
-inline EstimatorSpec small_model(const Features& features, const Labels& labels, Mode mode, const Params&, const RunConfig&) {
+inline EstimatorSpec small_model(const Features& features, const Labels& labels, Mode mode, const Params&,
+                                 const RunConfig&) {
   Value x = nn::dense(features.single(), {.units = 4, .activation = nn::Activation::kRelu});
   nn::HeadInput input{.mode = mode, .labels = labels, .logits = nn::dense(x, {.units = 3})};
   if (mode == Mode::kTrain) input.optimizer = nn::sgd({.learning_rate = 0.1, .momentum = 0.9});
@@ -36,7 +37,7 @@ inline data::Dataset test_data() { return small_data(16, 2).batch(8); }
 /// The program of every task of a job.
 struct SmallJob {
   std::optional<int64_t> max_steps = 60;
-  int64_t passes = 0;  // How often chief and workers go over their data; 0 is for ever.
+  int64_t passes = 0;                 // How often chief and workers go over their data; 0 is for ever.
   std::vector<int64_t> batches = {};  // By trainer, where inputs end at different times.
   int64_t throttle_secs = 0;
   int64_t start_delay_secs = 0;

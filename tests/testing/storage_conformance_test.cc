@@ -207,7 +207,8 @@ TEST_P(StorageConformance, ASecondNameMustBeFreeAndOfAFile) {
   EXPECT_THAT(state_of(storage.link(place / "a", place / "b")), HasSubstr(words("a", "b", "File exists")));
   EXPECT_FAILS(storage.link(place / "none", place / "c"), not_found(words("none", "c", "No such file or directory")));
   EXPECT_FAILS(storage.link(place / "a", place / "none/c"), not_found(words("a", "none/c", "No such file or directory")));
-  EXPECT_THAT(state_of(storage.link(place / "folder", place / "c")), HasSubstr(words("folder", "c", "Operation not permitted")));
+  EXPECT_THAT(state_of(storage.link(place / "folder", place / "c")),
+              HasSubstr(words("folder", "c", "Operation not permitted")));
   EXPECT_EQ(text_of(storage, place / "b"), "2");
 }
 

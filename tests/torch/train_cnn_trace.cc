@@ -139,8 +139,12 @@ int main(int argc, char** argv) {
     std::fprintf(stderr, "usage: train_cnn_trace <batches> <output folder> <backend> <batch> <steps> <learning rate>\n");
     return 2;
   }
-  const shoal::Options options{argv[1], argv[2], *argv[3] ? argv[3] : shoal::backends::default_backend(),
-                               std::atoll(argv[4]), std::atoll(argv[5]), std::atof(argv[6])};
+  const shoal::Options options{argv[1],
+                               argv[2],
+                               *argv[3] ? argv[3] : shoal::backends::default_backend(),
+                               std::atoll(argv[4]),
+                               std::atoll(argv[5]),
+                               std::atof(argv[6])};
   const auto done = shoal::call_user("train_cnn_trace", [&] { shoal::train(options); });
   if (done) return 0;
   std::fprintf(stderr, "%s\n", done.error().message().c_str());

@@ -134,7 +134,8 @@ TEST_F(CertificatesOfProgram, ThatNameNoTaskAreRefused) {
 TEST_F(CertificatesOfProgram, OfAWatcherIsForClientsAndGetsInNowhere) {
   const KeyPair watcher = value_or_raise(make_watcher_certificate(authority->own(), hours_from_now(-1, 1))).own;
   const std::string own = folder.write("watcher.pem", watcher.certificate);
-  EXPECT_THAT(openssl({"verify", "-x509_strict", "-purpose", "sslclient", "-CAfile", ca, own}), HasSubstr("watcher.pem: OK"));
+  EXPECT_THAT(openssl({"verify", "-x509_strict", "-purpose", "sslclient", "-CAfile", ca, own}),
+              HasSubstr("watcher.pem: OK"));
   EXPECT_THAT(openssl({"verify", "-purpose", "sslserver", "-CAfile", ca, own}), testing::Not(HasSubstr("watcher.pem: OK")));
   EXPECT_EQ(openssl({"x509", "-in", own, "-noout", "-text"}).find("Alternative Name"), std::string::npos);
   listen();

@@ -18,9 +18,14 @@ TEST(Endpoint, ReadsAndWritesBack) {
 
 TEST(Endpoint, SaysWhatIsWrong) {
   const std::pair<std::string, const char*> cases[] = {
-      {"127.0.0.1:2222", "no \"://\""},   {"://a", "scheme"},          {"TCP://a", "scheme"},
-      {"tcp://", "address is empty"},     {"tcp://a b", "blanks"},     {"tcp://a\n", "blanks"},
-      {"", "no \"://\""},                 {"tcp://" + std::string(513, 'a'), "longer than 512"},
+      {"127.0.0.1:2222", "no \"://\""},
+      {"://a", "scheme"},
+      {"TCP://a", "scheme"},
+      {"tcp://", "address is empty"},
+      {"tcp://a b", "blanks"},
+      {"tcp://a\n", "blanks"},
+      {"", "no \"://\""},
+      {"tcp://" + std::string(513, 'a'), "longer than 512"},
   };
   for (const auto& [text, what] : cases) {
     const auto endpoint = parse_endpoint(text);

@@ -168,11 +168,7 @@ TEST_F(Messages, ChunkIsWrittenInPlace) {
 }
 
 TEST_F(Messages, SnapshotPartReadsBack) {
-  const SnapshotPart part{.version = 8,
-                          .name = "slot/0",
-                          .offset = 64,
-                          .total_bytes = 68,
-                          .payload = bytes_of("four")};
+  const SnapshotPart part{.version = 8, .name = "slot/0", .offset = 64, .total_bytes = 68, .payload = bytes_of("four")};
   const Message there = arrived(make_snapshot_part(*pool, part));
   ASSERT_TRUE(verify(there));
   const auto read = read_snapshot_part(there);

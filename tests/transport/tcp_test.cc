@@ -75,8 +75,9 @@ TEST_F(Tcp, SendsOnWhatArrivedInTwoPieces) {
   };
   const SplitMessage split(weights_of(tasks->client(), kBytes, 7));
   const auto call = [&]() -> Task<Done> {
-    SHOAL_CO_TRY(const Link link, co_await tasks->transport(tasks->client())
-                                      .connect((*listener)->endpoint(), options, tasks->soon(tasks->client())));
+    SHOAL_CO_TRY(
+        const Link link,
+        co_await tasks->transport(tasks->client()).connect((*listener)->endpoint(), options, tasks->soon(tasks->client())));
     co_return co_await link->send(split.message, tasks->soon(tasks->client()));
   };
   tasks->run(serve(), call());
@@ -85,9 +86,15 @@ TEST_F(Tcp, SendsOnWhatArrivedInTwoPieces) {
 
 TEST_F(Tcp, SaysWhatIsWrongWithAnAddress) {
   const std::pair<const char*, const char*> cases[] = {
-      {"127.0.0.1", "no port"},        {"127.0.0.1:", "port is not a number"}, {"127.0.0.1:x", "port is not a number"},
-      {"127.0.0.1:70000", "port"},     {"127.0.0.1:-1", "port"},               {":80", "no host"},
-      {"::1:80", "more than one"},     {"[::1:80", "closing bracket"},         {"127.0.0.1:80 ", "port"},
+      {"127.0.0.1", "no port"},
+      {"127.0.0.1:", "port is not a number"},
+      {"127.0.0.1:x", "port is not a number"},
+      {"127.0.0.1:70000", "port"},
+      {"127.0.0.1:-1", "port"},
+      {":80", "no host"},
+      {"::1:80", "more than one"},
+      {"[::1:80", "closing bracket"},
+      {"127.0.0.1:80 ", "port"},
   };
   for (const auto& [address, what] : cases) {
     const auto listener = listen(address);
@@ -190,7 +197,8 @@ TEST_F(Tcp, ConnectHasADeadline) {
   std::thread waits([&] { silent.answer_one({}); });
   const auto call = [&]() -> Task<Done> {
     Environment& client = tasks->client();
-    Result<Link> link = co_await tasks->transport(client).connect(silent.endpoint(), options, client.after(milliseconds(30)));
+    Result<Link> link =
+        co_await tasks->transport(client).connect(silent.endpoint(), options, client.after(milliseconds(30)));
     expect_error(link, ErrorKind::kDeadlineExceeded);
     co_return Done();
   };
@@ -231,7 +239,8 @@ TEST_F(Tcp, ChecksumsWhenEitherSideAsks) {
   const auto pool = BufferPool::create();
   const Message control = make_control(*pool, "verb", "text");
   Bytes body(control.body->data(), control.body->data() + control.body_bytes());
-  const RawFrame frame{.kind = uint8_t(MessageKind::kControl), .flags = 1, .length = body.size(), .checksum = raw_checksum(body)};
+  const RawFrame frame{
+      .kind = uint8_t(MessageKind::kControl), .flags = 1, .length = body.size(), .checksum = raw_checksum(body)};
   std::vector<std::unique_ptr<RawPeer>> peers;
   body[body.size() / 2] ^= std::byte(1);
   for (const uint16_t flags : {uint16_t(1), uint16_t(0)}) {
@@ -319,7 +328,7 @@ int child_process(const char* endpoint) {
   if (!to) return 2;
   const auto env = make_production_environment({.task = "child", .transports = built_in_transports()});
   const auto echoes = [&]() -> Task<Result<void>> {
-    SHOAL_CO_TRY(Transport * const transport, env->transport(to->scheme));
+    SHOAL_CO_TRY(Transport* const transport, env->transport(to->scheme));
     const LinkOptions options{.receive_bytes_max = 1 << 20};
     SHOAL_CO_TRY(const std::unique_ptr<Connection> link,
                  co_await transport->connect(*to, options, env->after(std::chrono::seconds(30))));

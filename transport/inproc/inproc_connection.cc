@@ -33,7 +33,10 @@ namespace {
 class InprocConnection final : public Connection {
  public:
   InprocConnection(std::shared_ptr<Pipe> pipe, int index, std::shared_ptr<void> slot)
-      : pipe_(std::move(pipe)), index_(index), slot_(std::move(slot)), outgoing_(pipe_->outgoing(index)),
+      : pipe_(std::move(pipe)),
+        index_(index),
+        slot_(std::move(slot)),
+        outgoing_(pipe_->outgoing(index)),
         incoming_(pipe_->incoming(index)),
         receive_bytes_max_(std::make_shared<std::atomic<uint64_t>>(side().options.receive_bytes_max)) {
     Environment* env = side().postbox->environment();

@@ -83,7 +83,10 @@ class InprocListener final : public Listener {
 class InprocTransport final : public Transport {
  public:
   InprocTransport(Environment& env, std::shared_ptr<InprocHub> hub)
-      : env_(env), hub_(std::move(hub)), postbox_(std::make_shared<Postbox>(env)), counters_(std::make_shared<Counters>()) {}
+      : env_(env),
+        hub_(std::move(hub)),
+        postbox_(std::make_shared<Postbox>(env)),
+        counters_(std::make_shared<Counters>()) {}
   ~InprocTransport() override { postbox_->close(); }
   Reach reach() const override { return Reach::kProcess; }
   bool shares_memory() const override { return true; }

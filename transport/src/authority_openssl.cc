@@ -42,8 +42,7 @@ Result<Issuer> issuer_of(const KeyPair& authority) {
   if (!issuer.key) return invalid_argument("the CA's key: the file contains none in PEM, or it has a password");
   if (X509_check_private_key(issuer.certificate.get(), issuer.key.get()) != 1)
     return invalid_argument("the CA's key belongs to another certificate");
-  if (X509_check_ca(issuer.certificate.get()) != 1)
-    return failed_precondition("the CA's certificate is not one of a CA");
+  if (X509_check_ca(issuer.certificate.get()) != 1) return failed_precondition("the CA's certificate is not one of a CA");
   issuer.last = to_time(X509_get0_notAfter(issuer.certificate.get()));
   return issuer;
 }
@@ -77,9 +76,9 @@ Result<KeyPair> make_authority(const Validity& validity) {
   SHOAL_TRY(const UnsignedCertificate made, begin_with_fresh_key("cluster CA " + random_name(), validity));
   X509& certificate = *made.certificate;
   if (!sign_certificate(certificate, certificate, *made.key,
-            {{NID_basic_constraints, "critical,CA:TRUE,pathlen:0"},
-             {NID_key_usage, "critical,keyCertSign,cRLSign"},
-             {NID_subject_key_identifier, "hash"}}))
+                        {{NID_basic_constraints, "critical,CA:TRUE,pathlen:0"},
+                         {NID_key_usage, "critical,keyCertSign,cRLSign"},
+                         {NID_subject_key_identifier, "hash"}}))
     return openssl_error("signing a certificate");
   return to_pem(made);
 }

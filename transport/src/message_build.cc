@@ -159,11 +159,11 @@ OutgoingChunk make_chunk(BufferPool& pool, const Chunk& fields, size_t payload_b
   const wire::StepMetrics none(kNotKnown, 0, kNotKnown);  // Reserves room for the metrics.
   const auto position =
       body.builder.CreateVector(reinterpret_cast<const uint8_t*>(fields.position.data()), fields.position.size());
-  chunk.message = body.finish(
-      MessageKind::kChunk,
-      wire::CreateChunk(body.builder, fields.base_version, fields.ordinal, fields.range_begin,
-                        fields.range_end, fields.chunk_index, fields.chunk_count, uint8_t(fields.encoding), fields.closing,
-                        position, scalars, bytes, fields.push, fields.closing ? &none : nullptr));
+  chunk.message =
+      body.finish(MessageKind::kChunk,
+                  wire::CreateChunk(body.builder, fields.base_version, fields.ordinal, fields.range_begin, fields.range_end,
+                                    fields.chunk_index, fields.chunk_count, uint8_t(fields.encoding), fields.closing,
+                                    position, scalars, bytes, fields.push, fields.closing ? &none : nullptr));
   return chunk;
 }
 
@@ -180,8 +180,8 @@ Message make_snapshot_part(BufferPool& pool, const SnapshotPart& part) {
   Body body(pool, part.name.size(), part.payload.size());
   const auto bytes = body.payload(part.payload);
   const auto name = body.text(part.name);
-  return body.finish(MessageKind::kSnapshot, wire::CreateSnapshot(body.builder, part.version, part.offset, part.total_bytes,
-                                                                  name, bytes));
+  return body.finish(MessageKind::kSnapshot,
+                     wire::CreateSnapshot(body.builder, part.version, part.offset, part.total_bytes, name, bytes));
 }
 
 namespace {

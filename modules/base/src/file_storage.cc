@@ -101,8 +101,7 @@ class PosixReadableFile final : public ReadableFile {
   uint64_t size() const override { return size_; }
   Result<void> read_at(uint64_t offset, std::span<std::byte> out) const override {
     while (!out.empty()) {
-      const ssize_t count =
-          retry_interrupted([&] { return ::pread(descriptor_, out.data(), out.size(), off_t(offset)); });
+      const ssize_t count = retry_interrupted([&] { return ::pread(descriptor_, out.data(), out.size(), off_t(offset)); });
       if (count < 0) return machine_path_error("read", path_, errno);
       if (count == 0) {
         return data_loss(path_ + ": ends at byte " + std::to_string(size_) + ", but " + std::to_string(out.size()) +
@@ -191,7 +190,7 @@ Result<std::unique_ptr<StorageLock>> lock_file(const std::string& path, std::str
 FileInfo info_of(int folder, const char* name) {
   FileInfo info;
   info.name = name;
-  struct stat status{};
+  struct stat status {};
   // A link to a missing file is still an entry.
   if (::fstatat(folder, name, &status, 0) != 0 && ::fstatat(folder, name, &status, AT_SYMLINK_NOFOLLOW) != 0) return info;
   info.is_folder = S_ISDIR(status.st_mode);
@@ -211,7 +210,7 @@ class FileStorage final : public Storage {
     const int flags = O_RDONLY | O_CLOEXEC | O_NONBLOCK;
     const int descriptor = retry_interrupted([&] { return ::open(path.c_str(), flags); });
     if (descriptor < 0) return machine_path_error("open", path, errno);
-    struct stat status{};
+    struct stat status {};
     const bool known = ::fstat(descriptor, &status) == 0;
     if (!known || !S_ISREG(status.st_mode)) {
       const Error error = !known                    ? machine_path_error("open", path, errno)

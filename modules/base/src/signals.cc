@@ -140,7 +140,7 @@ Result<void> SignalWatchers::begin() {
     return std::move(thread).error().with_context("cannot watch signals");
   }
   thread_ = std::move(*thread);
-  struct sigaction action{};
+  struct sigaction action {};
   action.sa_handler = shoal_on_signal;
   action.sa_flags = SA_RESTART;
   sigemptyset(&action.sa_mask);

@@ -45,7 +45,9 @@ class FrameCache {
 
  private:
   struct List {
-    struct Node { Node* next; };
+    struct Node {
+      Node* next;
+    };
     Node* first = nullptr;
     size_t count = 0;
     void* take() {

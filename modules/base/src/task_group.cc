@@ -16,8 +16,8 @@ struct TaskGroup::State {
   /// Each child calls this at its end. The last child resumes the coroutine that waits in join().
   void ended(Result<void> result) {
     if (!result) {
-      const bool better = !first_error || (first_error->kind() == ErrorKind::kCancelled &&
-                                           result.error().kind() != ErrorKind::kCancelled);
+      const bool better =
+          !first_error || (first_error->kind() == ErrorKind::kCancelled && result.error().kind() != ErrorKind::kCancelled);
       if (better) first_error = std::move(result).error();
       stop.request_stop();
     }

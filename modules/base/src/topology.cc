@@ -67,7 +67,8 @@ std::vector<int> fast_processors(std::span<const int> numbers, const std::string
   std::vector<int> capacities;
   int largest = 0;
   for (const int number : numbers) {
-    const auto capacity = numbers_in<int>(root + "/sys/devices/system/cpu/cpu" + std::to_string(number) + "/cpu_capacity", 1)[0];
+    const auto capacity =
+        numbers_in<int>(root + "/sys/devices/system/cpu/cpu" + std::to_string(number) + "/cpu_capacity", 1)[0];
     if (!capacity || *capacity <= 0) return {numbers.begin(), numbers.end()};
     capacities.push_back(*capacity);
     largest = std::max(largest, *capacity);

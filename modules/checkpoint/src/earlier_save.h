@@ -56,9 +56,9 @@ class EarlierSave {
   const std::unique_ptr<Reader> reader_;
   // For each file by its index: the number of its second name in PendingFiles; nothing if it could not get one.
   std::map<uint32_t, std::optional<uint32_t>> links_;
-  std::map<uint32_t, FileCheck> checks_;               // By file.
-  std::map<uint32_t, bool> intact_;                    // For each file: the result of is_intact().
-  std::vector<uint64_t> used_;                         // For each file: how many bytes the previous checkpoint uses.
+  std::map<uint32_t, FileCheck> checks_;  // By file.
+  std::map<uint32_t, bool> intact_;       // For each file: the result of is_intact().
+  std::vector<uint64_t> used_;            // For each file: how many bytes the previous checkpoint uses.
   size_t patch_files_ = 0;
   std::optional<std::string> damage_;
   bool unsteady_ = false;

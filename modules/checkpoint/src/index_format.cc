@@ -35,8 +35,8 @@ std::string joined(const Parts&... parts) {
 constexpr std::string_view kTables = "tables", kPatches = "patches";
 
 std::string encode_file(const DataFile& file) {
-  std::string text = joined("{\"name\":", json_string(file.name), ",\"bytes\":", std::to_string(file.bytes), ",\"checksum\":\"",
-                            to_hex(file.checksum), "\"");
+  std::string text = joined("{\"name\":", json_string(file.name), ",\"bytes\":", std::to_string(file.bytes),
+                            ",\"checksum\":\"", to_hex(file.checksum), "\"");
   if (file.kind != FileKind::kTensors) {
     text += joined(",\"kind\":\"", file.kind == FileKind::kTables ? kTables : kPatches, "\"");
   }
@@ -51,9 +51,10 @@ std::string encode_patch(const Patch& patch) {
 }
 
 std::string encode_piece(const Piece& piece) {
-  std::string text = joined("{\"file\":", std::to_string(piece.file), ",\"offset\":", std::to_string(piece.offset),
-                ",\"bytes\":", std::to_string(piece.bytes), ",\"row_begin\":", std::to_string(piece.row_begin),
-                ",\"row_end\":", std::to_string(piece.row_end), ",\"checksum\":\"", to_hex(piece.checksum), "\"");
+  std::string text =
+      joined("{\"file\":", std::to_string(piece.file), ",\"offset\":", std::to_string(piece.offset),
+             ",\"bytes\":", std::to_string(piece.bytes), ",\"row_begin\":", std::to_string(piece.row_begin),
+             ",\"row_end\":", std::to_string(piece.row_end), ",\"checksum\":\"", to_hex(piece.checksum), "\"");
   for (size_t i = 0; i < piece.patches.size(); ++i) {
     text += joined(i == 0 ? ",\"patches\":[" : ",", encode_patch(piece.patches[i]));
   }
@@ -275,7 +276,8 @@ std::string encode_manifest(const Manifest& manifest) {
 
 Result<Manifest> decode_manifest(std::string_view text) {
   constexpr size_t kBodyBegin = kFrameBegin.size() + 16 + kFrameMiddle.size();
-  if (text.size() < kBodyBegin + kFrameEnd.size() || !(text.starts_with(kFrameBegin) || text.starts_with(kFrameBeginPatched)) || !text.ends_with(kFrameEnd) ||
+  if (text.size() < kBodyBegin + kFrameEnd.size() ||
+      !(text.starts_with(kFrameBegin) || text.starts_with(kFrameBeginPatched)) || !text.ends_with(kFrameEnd) ||
       text.substr(kFrameBegin.size() + 16, kFrameMiddle.size()) != kFrameMiddle) {
     return unframed(text);
   }

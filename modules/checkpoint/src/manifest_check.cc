@@ -88,10 +88,9 @@ std::optional<std::string> check_overlaps(const Manifest& manifest) {
       }
     }
   }
-  std::sort(ranges.begin(), ranges.end(),
-            [](const auto& a, const auto& b) {
-              return std::tie(std::get<0>(a), std::get<1>(a)) < std::tie(std::get<0>(b), std::get<1>(b));
-            });
+  std::sort(ranges.begin(), ranges.end(), [](const auto& a, const auto& b) {
+    return std::tie(std::get<0>(a), std::get<1>(a)) < std::tie(std::get<0>(b), std::get<1>(b));
+  });
   for (size_t i = 1; i < ranges.size(); ++i) {
     const auto& [file, begin, end, tensor] = ranges[i];
     const auto& [file_before, begin_before, end_before, before] = ranges[i - 1];

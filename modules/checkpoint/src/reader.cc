@@ -90,9 +90,12 @@ class RegionChecker {
 
 Error Reader::damaged(std::string_view what, FileKind kind) const {
   std::string help = if_damaged_;
-  if (help.empty() && kind == FileKind::kTensors) help = "delete this checkpoint (" + prefix_ + ".*) to resume from an older one";
+  if (help.empty() && kind == FileKind::kTensors)
+    help = "delete this checkpoint (" + prefix_ + ".*) to resume from an older one";
   if (help.empty()) {
-    help = "other checkpoints may share this file: shoal checkpoint list says which are intact; if none is, restore one from a copy";
+    help =
+        "other checkpoints may share this file: shoal checkpoint list says which are intact; if none is, restore one from "
+        "a copy";
   }
   return data_loss("checkpoint " + prefix_ + ": " + std::string(what) + "; " + help);
 }
@@ -105,8 +108,9 @@ Result<bool> Reader::open_files(Storage& storage) {
     if (!opened && opened.error().kind() == ErrorKind::kNotFound) return false;
     if (!opened) return std::move(opened).error().with_context("checkpoint " + prefix_);
     if ((*opened)->size() != file.bytes) {
-      return damaged("file " + file.name + ": " + std::to_string((*opened)->size()) + " bytes, expected " +
-                     std::to_string(file.bytes), file.kind);
+      return damaged(
+          "file " + file.name + ": " + std::to_string((*opened)->size()) + " bytes, expected " + std::to_string(file.bytes),
+          file.kind);
     }
     files_.push_back(std::move(opened).value());
   }
@@ -157,13 +161,13 @@ Result<void> Reader::read_piece(const TensorEntry& tensor, const Piece& piece, i
     return stream.finish();
   };
   Result<void> done = read();
-  if (!done && done.error().kind() == ErrorKind::kDataLoss) return damaged(done.error().message(), manifest_.files[piece.file].kind);
+  if (!done && done.error().kind() == ErrorKind::kDataLoss)
+    return damaged(done.error().message(), manifest_.files[piece.file].kind);
   if (!done) return std::move(done).error().with_context("checkpoint " + prefix_);
   return {};
 }
 
-Result<void> Reader::read_rows(std::string_view name, int64_t row_begin, int64_t row_end,
-                               std::span<std::byte> out) const {
+Result<void> Reader::read_rows(std::string_view name, int64_t row_begin, int64_t row_end, std::span<std::byte> out) const {
   const TensorEntry* tensor = manifest_.find(name);
   if (!tensor) return not_found("checkpoint " + prefix_ + ": it has no variable " + std::string(name));
   if (row_begin < 0 || row_end < row_begin || row_end > tensor->rows() ||
@@ -205,11 +209,13 @@ Result<void> Reader::verify_file(uint32_t file) const {
     regions.update(at, block);
   });
   const std::string where = "file " + expected.name;
-  if (!done && done.error().kind() == ErrorKind::kDataLoss) return damaged(where + ": " + done.error().message(), expected.kind);
+  if (!done && done.error().kind() == ErrorKind::kDataLoss)
+    return damaged(where + ": " + done.error().message(), expected.kind);
   if (!done) return std::move(done).error().with_context("checkpoint " + prefix_);
   // If a region is damaged, the error names its variable; otherwise the damage is in the file's header.
   if (regions.wrong()) return damaged(where + ", variable " + *regions.wrong(), expected.kind);
-  if (checksum.value() != expected.checksum) return damaged(where + ": " + mismatch(checksum.value(), expected.checksum), expected.kind);
+  if (checksum.value() != expected.checksum)
+    return damaged(where + ": " + mismatch(checksum.value(), expected.checksum), expected.kind);
   return {};
 }
 

@@ -137,13 +137,15 @@ void FolderWriter::remove_unfinished() {
   old_removed_ = true;
   const Result<std::vector<FileInfo>> listing = storage_.list(model_dir_);
   if (!listing) return;  // finish() lists the folder too, and reports the error.
-  const auto ours = std::ranges::find_if(
-      *listing, [&](const FileInfo& file) { return path_of(file.name) == created->path; });
+  const auto ours =
+      std::ranges::find_if(*listing, [&](const FileInfo& file) { return path_of(file.name) == created->path; });
   if (ours == listing->end()) return;
   Result<std::optional<PointerFile>> pointer = read_pointer(storage_, model_dir_);
-  remove_unfinished_files(
-      storage_, model_dir_,
-      {.listing = *listing, .pointer = pointer ? std::move(*pointer) : std::nullopt, .now = ours->modified, .own = temporary_});
+  remove_unfinished_files(storage_, model_dir_,
+                          {.listing = *listing,
+                           .pointer = pointer ? std::move(*pointer) : std::nullopt,
+                           .now = ours->modified,
+                           .own = temporary_});
 }
 
 Result<int> FolderWriter::add_arena(ArenaLayout layout) {
@@ -151,7 +153,8 @@ Result<int> FolderWriter::add_arena(ArenaLayout layout) {
   const auto is_table = [&](const Segment& segment) {
     return sharing_ && segment.changes_little && segment.bytes() > 0 && segment.bytes() >= sharing_->bytes_min;
   };
-  if (!earlier_ && std::ranges::any_of(layout.segments, is_table)) earlier_ = EarlierSave::open(storage_, model_dir_, files_);
+  if (!earlier_ && std::ranges::any_of(layout.segments, is_table))
+    earlier_ = EarlierSave::open(storage_, model_dir_, files_);
   const SaveParts parts{storage_, files_, earlier_ ? earlier_->get() : nullptr, patches_, step_};
   arenas_.push_back(nullptr);  // If making the arena fails, the null stays, and finish() refuses it.
   auto arena = ArenaWriter::begin(parts, std::move(layout), is_table);
@@ -171,8 +174,11 @@ Result<void> FolderWriter::append(int arena, std::span<const std::byte> bytes) {
 Result<void> FolderWriter::add_tensors(std::span<const NamedTensor> tensors) {
   ArenaLayout layout;
   for (const NamedTensor& named : tensors) {
-    layout.segments.push_back({.name = named.name, .dtype = named.tensor.dtype, .shape = named.tensor.shape,
-                               .slot_of = named.slot_of, .offset = layout.bytes,
+    layout.segments.push_back({.name = named.name,
+                               .dtype = named.tensor.dtype,
+                               .shape = named.tensor.shape,
+                               .slot_of = named.slot_of,
+                               .offset = layout.bytes,
                                .changes_little = named.changes_little});
     layout.bytes += named.tensor.bytes();
   }

@@ -91,7 +91,8 @@ Result<int> make_watcher(Context& context, const WatcherOptions& options) {
 
 void add_watcher_command(CLI::App& keys, Action& selected) {
   CLI::App* watcher = keys.add_subcommand(
-      "watcher", "Makes a key and a certificate for a monitoring system: it may read /metrics of the tasks, and be none of them");
+      "watcher",
+      "Makes a key and a certificate for a monitoring system: it may read /metrics of the tasks, and be none of them");
   const auto options = std::make_shared<WatcherOptions>();
   watcher->add_option("--ca", options->ca, "Folder of the CA (shoal keys ca)")->required();
   watcher->add_option("--out", options->out, "New folder for its files: ca.pem, watcher.pem and watcher.key")->required();

@@ -58,8 +58,8 @@ std::string unexpected(const CLI::App& app, const std::vector<std::string>& word
            words.front();
   }
   if (starts_programs && !has_separator && !word.starts_with("-")) {
-    return sentence + "; the program to " + command.get_name() + " stands behind --, as in " + line_of(command) + option + " -- " +
-           words.front();
+    return sentence + "; the program to " + command.get_name() + " stands behind --, as in " + line_of(command) + option +
+           " -- " + words.front();
   }
   const std::vector<std::string> known = known_words(command, word);
   if (std::find(known.begin(), known.end(), word) != known.end()) {
@@ -92,12 +92,13 @@ std::vector<std::string> command_names() {
   Action selected;
   for (const AddCommand add : all_commands()) add(app, selected);
   std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; })) names.push_back(command->get_name());
+  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
+    names.push_back(command->get_name());
   return names;
 }
 
-int cli_main(int argc, const char* const* argv, std::istream& in, std::ostream& out, std::ostream& err,
-             Terminals terminals, const Self& self) {
+int cli_main(int argc, const char* const* argv, std::istream& in, std::ostream& out, std::ostream& err, Terminals terminals,
+             const Self& self) {
   CLI::App app(
       "Looks at what Shoal's training runs wrote, predicts with it, makes keys for new runs, launches them, searches for "
       "hyper-parameters, and looks at files of data. Prints JSON, CSV or text; changes no file that is there.",

@@ -71,9 +71,9 @@ Finding look_at_build() {
   const std::string compiler = "g++ " __VERSION__;
 #endif
   return {.about = "build",
-          .text = "shoal " SHOAL_VERSION ", by " + compiler + "; backends " + CLI::detail::join(backends, ", ") + ", of which " +
-                  backends::default_backend() + " is the default; transports " + names_text(transport::built_in_transports()) +
-                  (SHOAL_CLI_TLS ? ", with TLS" : ", without TLS")};
+          .text = "shoal " SHOAL_VERSION ", by " + compiler + "; backends " + CLI::detail::join(backends, ", ") +
+                  ", of which " + backends::default_backend() + " is the default; transports " +
+                  names_text(transport::built_in_transports()) + (SHOAL_CLI_TLS ? ", with TLS" : ", without TLS")};
 }
 
 Finding look_at_processor(const Context& context) {
@@ -97,7 +97,8 @@ Finding look_at_threads(const ProcessInfo& process) {
   const auto counted = [](int count, const char* one, const char* many) {
     return std::to_string(count) + " " + (count == 1 ? one : many);
   };
-  Finding finding{.about = "threads", .text = counted(process.usable_cores, "core", "cores") + " that this process may use"};
+  Finding finding{.about = "threads",
+                  .text = counted(process.usable_cores, "core", "cores") + " that this process may use"};
   if (process.usable_processors > 0) {
     finding.text += ", with " + counted(process.usable_processors, "hyper-thread", "hyper-threads");
   }
@@ -112,7 +113,8 @@ Finding look_at_threads(const ProcessInfo& process) {
   if (!process.core_quota) return finding;
   finding.text += formatted("; its cgroup grants %.2g cores", *process.core_quota);
   if (*process.core_quota < 1) {
-    finding.advice = "a step waits while the quota is used up, and so do all trainers with synchronous updates: grant a whole core";
+    finding.advice =
+        "a step waits while the quota is used up, and so do all trainers with synchronous updates: grant a whole core";
   }
   return finding;
 }
@@ -121,8 +123,7 @@ Finding look_at_memory(const ProcessInfo& process) {
   if (process.memory_bytes == 0) {
     return {.about = "memory", .text = "how much there is, is unknown; a model that is too large is not refused"};
   }
-  Finding finding{.about = "memory",
-                  .text = monitor::format_bytes(process.memory_bytes) + ": " + process.memory_limit};
+  Finding finding{.about = "memory", .text = monitor::format_bytes(process.memory_bytes) + ": " + process.memory_limit};
   if (process.memory_bytes < kMemoryBytesMin) {
     finding.advice = "that is little for a training: --memory-limit makes a program say beforehand what does not fit";
   }
@@ -132,8 +133,9 @@ Finding look_at_memory(const ProcessInfo& process) {
 Finding look_at_clock(WallTime now) {
   Finding finding{.about = "clock", .text = utc_text(now)};
   if (is_before_source(now)) {
-    finding.advice = "it is wrong: certificates are refused, and files get false dates. Set it (date, timedatectl); or use a token, "
-                     "which works with any clock";
+    finding.advice =
+        "it is wrong: certificates are refused, and files get false dates. Set it (date, timedatectl); or use a token, "
+        "which works with any clock";
   }
   return finding;
 }
@@ -163,10 +165,14 @@ Finding look_at_shared_memory(Environment& env) {
 Finding look_at_descriptors() {
   rlimit limit{};
   if (::getrlimit(RLIMIT_NOFILE, &limit) != 0) return {.about = "descriptors", .text = "how many may be open, is unknown"};
-  const auto shown = [](rlim_t count) { return count == RLIM_INFINITY ? std::string("any number") : std::to_string(count); };
-  Finding finding{.about = "descriptors",
-                  .text = shown(limit.rlim_cur) + " files and connections may be open, " + shown(limit.rlim_max) + " at most"};
-  if (limit.rlim_max < kDescriptorsMin) finding.advice = "a task needs one for each peer and some files: raise the limit (ulimit -Hn)";
+  const auto shown = [](rlim_t count) {
+    return count == RLIM_INFINITY ? std::string("any number") : std::to_string(count);
+  };
+  Finding finding{
+      .about = "descriptors",
+      .text = shown(limit.rlim_cur) + " files and connections may be open, " + shown(limit.rlim_max) + " at most"};
+  if (limit.rlim_max < kDescriptorsMin)
+    finding.advice = "a task needs one for each peer and some files: raise the limit (ulimit -Hn)";
   return finding;
 }
 
@@ -220,8 +226,11 @@ Finding look_at_folder(const Context& context, Environment& env, const std::stri
   finding.text += formatted("; 1 MiB is on the disk after %.3g ms", *seconds * 1e3);
   finding.text += lock ? "; locks work" : "; locks do not work: " + lock.error().message();
   finding.text += links ? "; hard links work" : "; hard links do not work, so that each checkpoint writes its tables whole";
-  if (!lock) finding.advice = "nothing stops a second run that writes to the same folder: start one at a time, or use another file system";
-  if (*seconds > kSlowSyncSeconds) finding.advice = "a save takes long on this disk: save less often (--save-checkpoints-secs)";
+  if (!lock)
+    finding.advice =
+        "nothing stops a second run that writes to the same folder: start one at a time, or use another file system";
+  if (*seconds > kSlowSyncSeconds)
+    finding.advice = "a save takes long on this disk: save less often (--save-checkpoints-secs)";
   if (!none && space.available < kDiskBytesMin) {
     finding.advice = "a run keeps five checkpoints, each as large as weights and optimizer slots: make room";
   }
@@ -229,16 +238,20 @@ Finding look_at_folder(const Context& context, Environment& env, const std::stri
 }
 
 Finding look_at_secret(const Result<transport::LinkOptions>& link, bool beyond_this_machine) {
-  if (!link) return {.about = "secret", .text = link.error().message(), .advice = "tasks of this environment would not start"};
+  if (!link)
+    return {.about = "secret", .text = link.error().message(), .advice = "tasks of this environment would not start"};
   if (link->credential) return {.about = "secret", .text = "there is one, and it can be read"};
   Finding finding{.about = "secret", .text = "there is none; tasks of one machine need none"};
   if (beyond_this_machine && !link->insecure) {
-    finding.advice = "other machines are reached by tcp only with one: shoal keys token FILE makes a token, and --token-file FILE uses it";
+    finding.advice =
+        "other machines are reached by tcp only with one: shoal keys token FILE makes a token, and --token-file FILE uses "
+        "it";
   }
   return finding;
 }
 
-Finding look_at_peer(Environment& env, const std::string& address, const Result<transport::LinkOptions>& link, double timeout_secs) {
+Finding look_at_peer(Environment& env, const std::string& address, const Result<transport::LinkOptions>& link,
+                     double timeout_secs) {
   Finding finding{.about = "peer " + address, .text = {}};
   const auto parsed = cluster::parse_host_port(address);
   if (!parsed || !link) {
@@ -264,7 +277,8 @@ Finding look_at_peer(Environment& env, const std::string& address, const Result<
       finding.advice = "the machine is off, or a firewall drops what comes to that port";
       break;
     default:
-      finding.advice = "start the task there, or correct its address; tasks that only train listen nowhere and cannot be asked";
+      finding.advice =
+          "start the task there, or correct its address; tasks that only train listen nowhere and cannot be asked";
   }
   return finding;
 }
@@ -272,12 +286,14 @@ Finding look_at_peer(Environment& env, const std::string& address, const Result<
 std::vector<Finding> look(const Context& context, const DoctorArguments& arguments) {
   const ProcessInfo process = read_process_info();
   const std::unique_ptr<Environment> env = quiet_environment();
-  std::vector<Finding> findings{look_at_build(),          look_at_processor(context),     look_at_threads(process),
-                                look_at_memory(process), look_at_shared_memory(*env), look_at_clock(env->wall_now()), look_at_descriptors()};
+  std::vector<Finding> findings{look_at_build(),         look_at_processor(context),  look_at_threads(process),
+                                look_at_memory(process), look_at_shared_memory(*env), look_at_clock(env->wall_now()),
+                                look_at_descriptors()};
   std::optional<std::string> model_dir = arguments.model_dir;
   std::vector<std::string> peers = arguments.peers;
   if (const auto task = cluster::task_from_environment(cluster::process_getenv); !task) {
-    findings.push_back({.about = "TF_CONFIG", .text = task.error().message(), .advice = "tasks of this environment would not start"});
+    findings.push_back(
+        {.about = "TF_CONFIG", .text = task.error().message(), .advice = "tasks of this environment would not start"});
   } else if (task->mode != cluster::TaskMode::kLocal) {
     if (!model_dir) model_dir = task->model_dir;
     for (const auto& server : task->job.nodes(cluster::kPsRole)) {
@@ -295,8 +311,8 @@ void print_lines(const Context& context, const std::vector<Finding>& findings) {
   size_t width = 0;
   for (const Finding& finding : findings) width = std::max(width, finding.about.size());
   for (const Finding& finding : findings) {
-    context.out << finding.about << std::string(width - finding.about.size() + 2, ' ') << (finding.fine() ? "fine  " : "look  ")
-                << finding.text << '\n';
+    context.out << finding.about << std::string(width - finding.about.size() + 2, ' ')
+                << (finding.fine() ? "fine  " : "look  ") << finding.text << '\n';
     if (!finding.fine()) context.out << std::string(width + 8, ' ') << "-> " << finding.advice << '\n';
   }
 }
@@ -326,7 +342,9 @@ void add_doctor_command(CLI::App& app, Action& selected) {
   doctor->footer(kDoctorMore);
   const auto arguments = std::make_shared<DoctorArguments>();
   doctor->add_option("--model-dir", arguments->model_dir, "The folder that a run would write to");
-  doctor->add_option("--peer", arguments->peers, "The address of a parameter server or of rank 0, which is asked how it is; several are allowed")
+  doctor
+      ->add_option("--peer", arguments->peers,
+                   "The address of a parameter server or of rank 0, which is asked how it is; several are allowed")
       ->type_name("HOST:PORT")
       ->expected(1)
       ->take_all();
@@ -335,7 +353,8 @@ void add_doctor_command(CLI::App& app, Action& selected) {
       ->capture_default_str();
   add_link_options(*doctor, arguments->link);
   doctor->add_flag("--json", arguments->json, "One object of JSON in place of lines");
-  doctor->callback([&selected, arguments] { selected = [arguments](Context& context) { return examine(context, *arguments); }; });
+  doctor->callback(
+      [&selected, arguments] { selected = [arguments](Context& context) { return examine(context, *arguments); }; });
 }
 
 }  // namespace shoal::cli

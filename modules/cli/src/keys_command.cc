@@ -40,7 +40,8 @@ Result<int> make_metrics_key(Context& context, const MetricsKeyOptions& options)
   }
   SHOAL_TRY(const auto token, transport::find_token(sources));
   if (!token) {
-    return invalid_argument("keys metrics: which job? Name the file of its token (--token-file), or set SHOAL_TOKEN_FILE or SHOAL_TOKEN");
+    return invalid_argument(
+        "keys metrics: which job? Name the file of its token (--token-file), or set SHOAL_TOKEN_FILE or SHOAL_TOKEN");
   }
   SHOAL_TRY(const transport::ScrapeAccess access, transport::scrape_access(*token));
   const std::string text = options.certificate ? access.own.certificate : access.bearer.text() + "\n";
@@ -54,10 +55,12 @@ Result<int> make_metrics_key(Context& context, const MetricsKeyOptions& options)
 
 void add_metrics_key_command(CLI::App& keys, Action& selected) {
   CLI::App* metrics = keys.add_subcommand(
-      "metrics", "Prints the secret that lets a monitoring system read /metrics of a job's tasks, and do nothing else; it is made of "
-                 "the job's token, which it tells nothing of");
+      "metrics",
+      "Prints the secret that lets a monitoring system read /metrics of a job's tasks, and do nothing else; it is made of "
+      "the job's token, which it tells nothing of");
   const auto options = std::make_shared<MetricsKeyOptions>();
-  metrics->add_option("--token-file", options->token_file, "File that holds the job's token; or set SHOAL_TOKEN_FILE, SHOAL_TOKEN");
+  metrics->add_option("--token-file", options->token_file,
+                      "File that holds the job's token; or set SHOAL_TOKEN_FILE, SHOAL_TOKEN");
   metrics->add_flag("--certificate", options->certificate,
                     "Prints instead the certificate by which the tasks prove themselves to it, in PEM (no secret)");
   metrics->add_option("--out", options->out, "Writes it to this new file instead; the secret so that only you can read it");

@@ -156,9 +156,9 @@ void add_predict_command(CLI::App& app, Action& selected) {
   CLI::App* command = app.add_subcommand(
       "predict", "What an exported model predicts for the rows of a CSV table, as CSV or as one JSON object per row");
   const auto arguments = std::make_shared<PredictArguments>();
-  command->add_option("EXPORT", arguments->folder, "An export, or a folder of exports, whose newest is taken")
-      ->required();
-  command->add_option("FILE", arguments->file, "The table, plain or compressed (gzip, zstd, lz4); -: standard input")->capture_default_str();
+  command->add_option("EXPORT", arguments->folder, "An export, or a folder of exports, whose newest is taken")->required();
+  command->add_option("FILE", arguments->file, "The table, plain or compressed (gzip, zstd, lz4); -: standard input")
+      ->capture_default_str();
   const auto add_names = [command](const char* option, NameLists& lists, const char* help) {
     command->add_option(option, lists, help)->allow_extra_args(false)->type_name("NAME,...");
   };

@@ -31,8 +31,7 @@ Result<int> profile_export(Context& context, const ProfileArguments& arguments) 
 void add_profile_command(CLI::App& app, Action& selected) {
   CLI::App* command = app.add_subcommand("profile", "Where the time of an exported model goes, kernel by kernel");
   const auto arguments = std::make_shared<ProfileArguments>();
-  command->add_option("DIR", arguments->folder, "An export, or a folder of exports, whose newest is taken")
-      ->required();
+  command->add_option("DIR", arguments->folder, "An export, or a folder of exports, whose newest is taken")->required();
   command->add_option("--batch", arguments->options.batch, "Examples in each run")
       ->check(CLI::PositiveNumber)
       ->capture_default_str();

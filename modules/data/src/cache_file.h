@@ -24,7 +24,7 @@ class CacheFileWriter {
 
  private:
   struct Block {
-    uint64_t offset = 0;  ///< The offset of the block's record in the file.
+    uint64_t offset = 0;         ///< The offset of the block's record in the file.
     uint64_t first_element = 0;  ///< The number of the block's first element.
   };
   CacheFileWriter(std::unique_ptr<WritableFile> file, bool compress) : file_(std::move(file)), compress_(compress) {}
@@ -77,7 +77,7 @@ class CacheFileReader {
   static constexpr size_t kNoBlock = size_t(-1);
   size_t block_ = kNoBlock;  // The block that is in memory.
   std::string raw_;          // The bytes of that block's elements.
-  uint64_t element_ = 0;  // The number of the element that begins at raw_[at_].
+  uint64_t element_ = 0;     // The number of the element that begins at raw_[at_].
   size_t at_ = 0;
 };
 

@@ -27,8 +27,8 @@ class ColumnGuess {
   };
   bool is_whole() const { return whole_ && !missing_; }
 
-  bool whole_ = true;  ///< True while all present fields are whole numbers that int64 holds.
-  bool number_ = true;  ///< True while all present fields are numbers.
+  bool whole_ = true;     ///< True while all present fields are whole numbers that int64 holds.
+  bool number_ = true;    ///< True while all present fields are numbers.
   bool missing_ = false;  ///< True if a field is missing.
   std::optional<Changed> inexact_, infinite_;
 };

@@ -93,7 +93,7 @@ Result<void> set_numbers(const std::string& path, const CsvColumnsOptions& found
 /// The state of one column while csv_columns() reads the file.
 struct Look {
   size_t column;
-  bool open;  ///< True if the caller has not chosen the type.
+  bool open;   ///< True if the caller has not chosen the type.
   bool label;  ///< True if the column must have a value in every record.
 };
 

@@ -28,8 +28,7 @@ void check_extensions(const std::vector<std::string>& extensions) {
 }
 
 void check_padding(const std::string& what, const PaddedBatchOptions& options) {
-  require(options.multiple_of >= 1,
-          what + ": multiple_of is " + std::to_string(options.multiple_of) + "; give 1 or more");
+  require(options.multiple_of >= 1, what + ": multiple_of is " + std::to_string(options.multiple_of) + "; give 1 or more");
   for (const auto& [name, sizes] : options.sizes) {
     const bool possible = std::all_of(sizes.begin(), sizes.end(), [](int64_t one) { return one >= -1; });
     require(possible, what + ": sizes of " + name + " has a number below -1; -1 is the largest of the batch");
@@ -181,11 +180,13 @@ Dataset Dataset::zip_labels(Dataset features, Dataset labels) {
 Dataset Dataset::sample_from(std::vector<Dataset> datasets, SampleOptions options) {
   require(!datasets.empty(), "sample_from: there are no datasets");
   if (options.weights.empty()) options.weights.assign(datasets.size(), 1);
-  require(options.weights.size() == datasets.size(), "sample_from: there are " + std::to_string(datasets.size()) + " datasets and " +
-                                                         std::to_string(options.weights.size()) + " weights");
+  require(options.weights.size() == datasets.size(), "sample_from: there are " + std::to_string(datasets.size()) +
+                                                         " datasets and " + std::to_string(options.weights.size()) +
+                                                         " weights");
   double sum = 0;
   for (const double weight : options.weights) {
-    require(weight >= 0 && std::isfinite(weight), "sample_from: a weight is " + std::to_string(weight) + "; give 0 or more");
+    require(weight >= 0 && std::isfinite(weight),
+            "sample_from: a weight is " + std::to_string(weight) + "; give 0 or more");
     sum += weight;
   }
   require(sum > 0 && std::isfinite(sum), "sample_from: the weights are all 0, or their sum is not finite");
@@ -205,8 +206,10 @@ Dataset Dataset::filter(RandomFilterFn fn, std::optional<int64_t> seed) const {
 }
 
 Dataset Dataset::ignore_errors(int64_t count_max) const {
-  require(count_max >= -1, "ignore_errors: count_max is " + std::to_string(count_max) + "; give -1 (any number), 0 or more");
-  require(node_->has_errors_of_elements(), "ignore_errors: give it right behind a map or a filter, whose function may fail for one element");
+  require(count_max >= -1,
+          "ignore_errors: count_max is " + std::to_string(count_max) + "; give -1 (any number), 0 or more");
+  require(node_->has_errors_of_elements(),
+          "ignore_errors: give it right behind a map or a filter, whose function may fail for one element");
   return Dataset(make_ignore_errors_node(node_, count_max));
 }
 
@@ -258,15 +261,17 @@ Dataset Dataset::bucket_by_length(LengthFn length, BucketOptions options) const 
   require(sizes.size() == 1 || sizes.size() == boundaries.size() + 1,
           "bucket_by_length: there are " + std::to_string(sizes.size()) + " batch sizes for " +
               std::to_string(boundaries.size() + 1) + " buckets; give one for each, or one for all");
-  for (const int64_t size : sizes) require(size >= 1, "bucket_by_length: a batch size is " + std::to_string(size) + "; give 1 or more");
+  for (const int64_t size : sizes)
+    require(size >= 1, "bucket_by_length: a batch size is " + std::to_string(size) + "; give 1 or more");
   check_padding("bucket_by_length", options.padding);
   return Dataset(make_bucket_node(node_, std::move(length), std::move(options)));
 }
 
 Dataset Dataset::map(MapFn fn, MapOptions options) const {
   require(bool(fn), "map: the function is empty");
-  require(options.parallel == -1 || (options.parallel >= 1 && options.parallel <= 1024),
-          "map: parallel is " + std::to_string(options.parallel) + "; give 1 to 1024, or -1 to let the stage find the number");
+  require(
+      options.parallel == -1 || (options.parallel >= 1 && options.parallel <= 1024),
+      "map: parallel is " + std::to_string(options.parallel) + "; give 1 to 1024, or -1 to let the stage find the number");
   if (options.parallel == 1) return Dataset(make_map_node(node_, std::move(fn)));
   return Dataset(make_parallel_map_node(node_, std::move(fn), options));
 }

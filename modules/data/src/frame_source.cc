@@ -82,7 +82,7 @@ class FrameSource final : public ByteSource {
   std::vector<std::byte> input_;
   size_t begin_ = 0, end_ = 0;  // The part of input_ that was read and not yet decoded.
   uint64_t read_ = 0;           ///< How many bytes of the file were read.
-  bool inside_ = false;  ///< True if a frame has begun and not ended.
+  bool inside_ = false;         ///< True if a frame has begun and not ended.
 };
 
 template <class Decoder>

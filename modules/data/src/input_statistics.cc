@@ -11,8 +11,8 @@ namespace {
 std::string advice_for(const StageStatistics& stage, int cores) {
   const std::string& name = stage.name;
   if (name == "map" && stage.threads < cores) {
-    return "give map " + std::string(stage.threads > 1 ? "more " : "") + "threads: {.parallel = -1}, or {.parallel = " +
-           std::to_string(cores) + "}";
+    return "give map " + std::string(stage.threads > 1 ? "more " : "") +
+           "threads: {.parallel = -1}, or {.parallel = " + std::to_string(cores) + "}";
   }
   if (name == "map") return "make the function of map cheaper, or put cache() behind it if it gives the same in each pass";
   if (name == "generator") return "make the generator cheaper, or put cache() behind it if it gives the same in each pass";

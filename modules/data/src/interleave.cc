@@ -125,7 +125,7 @@ class InterleaveStage final : public Stage {
  private:
   /// A dataset that is being read. Members refer to members above them.
   struct Open {
-    int64_t number;  ///< The number of the dataset's element in the input.
+    int64_t number;      ///< The number of the dataset's element in the input.
     std::string before;  ///< The input's position before the dataset's element.
     NodePtr node;
     uint64_t fingerprint;
@@ -256,7 +256,7 @@ class InterleaveStage final : public Stage {
   size_t turn_ = 0;          // The slot whose turn it is.
   int64_t given_ = 0;        // How many elements that slot gave in this turn.
   std::vector<std::optional<Open>> slots_;
-  std::optional<Open> ahead_;  // If options_.parallel: the dataset started for the next free slot. Not in positions.
+  std::optional<Open> ahead_;         // If options_.parallel: the dataset started for the next free slot. Not in positions.
   std::optional<Error> ahead_error_;  // The error of opening the next dataset, returned at its turn.
   std::optional<Error> unsaved_;
 };

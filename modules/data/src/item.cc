@@ -84,9 +84,7 @@ Result<void> check_rows(const Element& tensors) {
   return {};
 }
 
-size_t Item::columns() const {
-  return rows_ ? rows_->columns() : element().features.size() + element().labels.size();
-}
+size_t Item::columns() const { return rows_ ? rows_->columns() : element().features.size() + element().labels.size(); }
 
 Column Item::column(size_t index) const {
   if (rows_) return rows_->column(index, row_);

@@ -181,7 +181,7 @@ class PipelineIterator final : public Iterator {
   bool ended_ = false;
   std::optional<Error> failure_;
   bool stopped_ = false;  // True: the failure is a stop that the user asked for.
-  std::string place_;  // The position that the stages had before the last call.
+  std::string place_;     // The position that the stages had before the last call.
   std::optional<Error> no_place_;
 };
 

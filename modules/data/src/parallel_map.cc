@@ -275,9 +275,9 @@ class ParallelMapStage final : public Stage {
   bool ended_ = false;
   bool failed_ = false;   ///< True: the last error was the function's.
   std::string position_;  ///< The input's position before slots_.front().
-  ElementNumber first_;  ///< The number of the first input since begin().
+  ElementNumber first_;   ///< The number of the first input since begin().
   int64_t read_ = 0;      ///< How many inputs were taken since begin().
-  int64_t dropped_ = 0;  ///< How many inputs since begin() were returned and have left slots_.
+  int64_t dropped_ = 0;   ///< How many inputs since begin() were returned and have left slots_.
   /// If order does not matter: numbers of inputs since begin() that were returned before the position was saved, ascending.
   std::vector<int64_t> gone_;
   std::optional<Error> unsaved_;

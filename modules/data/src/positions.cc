@@ -45,8 +45,8 @@ bool cut_behind_one_shuffle(const Node& one, const Node& other) {
   find_cut_shuffles(one, false, false, of_one);
   find_cut_shuffles(other, false, false, of_other);
   return std::ranges::any_of(of_one, [&](const CutShuffle& a) {
-    return std::ranges::any_of(
-        of_other, [&](const CutShuffle& b) { return (a.changes || b.changes) && is_same(*a.node, *b.node); });
+    return std::ranges::any_of(of_other,
+                               [&](const CutShuffle& b) { return (a.changes || b.changes) && is_same(*a.node, *b.node); });
   });
 }
 

@@ -173,8 +173,6 @@ std::unique_ptr<BackgroundStage> make_background_stage(StageContext& context, st
   return std::make_unique<PrefetchStage>(context, std::move(input), count);
 }
 
-NodePtr make_prefetch_node(NodePtr input, int64_t count) {
-  return std::make_shared<PrefetchNode>(std::move(input), count);
-}
+NodePtr make_prefetch_node(NodePtr input, int64_t count) { return std::make_shared<PrefetchNode>(std::move(input), count); }
 
 }  // namespace shoal::data

@@ -141,7 +141,8 @@ NodePtr make_tf_records_node(std::vector<std::string> paths, TfRecordOptions opt
 }
 
 NodePtr make_fixed_length_node(std::vector<std::string> paths, FixedLengthOptions options) {
-  return std::make_shared<RecordNode<FixedLengthFormat>>(std::move(paths), FixedLengthFormat(options), "fixed_length_records");
+  return std::make_shared<RecordNode<FixedLengthFormat>>(std::move(paths), FixedLengthFormat(options),
+                                                         "fixed_length_records");
 }
 
 TfRecordWriter::TfRecordWriter(WritableFile* file) : file_(file) {}

@@ -199,7 +199,9 @@ class TakeWhileNode final : public Node {
   }
   std::string_view kind() const override { return "take_while"; }
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(key, "take while"); }
-  std::optional<bool> is_finite() const override { return input().is_finite() == true ? std::optional<bool>(true) : std::nullopt; }
+  std::optional<bool> is_finite() const override {
+    return input().is_finite() == true ? std::optional<bool>(true) : std::nullopt;
+  }
   bool repeats_for_ever() const override { return false; }
   std::optional<int64_t> cardinality() const override {
     return input().cardinality() == 0 ? std::optional<int64_t>(0) : std::nullopt;

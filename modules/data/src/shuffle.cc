@@ -96,7 +96,11 @@ std::vector<uint64_t> buffered_inputs(RandomKey key, const Progress& at, uint64_
 class ShuffleStage final : public Stage {
  public:
   ShuffleStage(StageContext& context, std::unique_ptr<Stage> input, uint64_t capacity, bool reshuffle, RandomKey key)
-      : context_(context), input_(std::move(input)), capacity_(capacity), reshuffle_(reshuffle), key_(key),
+      : context_(context),
+        input_(std::move(input)),
+        capacity_(capacity),
+        reshuffle_(reshuffle),
+        key_(key),
         draws_(pass_key()) {}
 
   Result<bool> next(Item& item) override {
@@ -225,8 +229,10 @@ class ShuffleStage final : public Stage {
     const std::vector<uint64_t> slots = buffered_inputs(pass_key(), at_, capacity_);
     std::vector<size_t> order;
     for (size_t i = 0; i < slots.size(); ++i) {
-      if (slots[i] != kHole) order.push_back(i);
-      else hole_ = i;
+      if (slots[i] != kHole)
+        order.push_back(i);
+      else
+        hole_ = i;
     }
     std::sort(order.begin(), order.end(), [&](size_t a, size_t b) { return slots[a] < slots[b]; });
     if (!order.empty() && slots[order.front()] < anchor_.input) return damaged_position();

@@ -114,9 +114,9 @@ class RangeNode final : public Node {
    private:
     void give(int64_t index, Item& item) override {
       Element& element = item.own();
-      if (Tensor* number = element.features.find("");
-          number && element.features.is_single() && number->dtype() == DType::kInt64 && number->shape() == Shape{} &&
-          number->unique()) {
+      if (Tensor* number = element.features.find(""); number && element.features.is_single() &&
+                                                      number->dtype() == DType::kInt64 && number->shape() == Shape{} &&
+                                                      number->unique()) {
         number->mutable_as<int64_t>()[0] = begin_ + index * step_;
       } else {
         element.features = TensorMap(Tensor::scalar<int64_t>(begin_ + index * step_));
@@ -141,8 +141,6 @@ class RangeNode final : public Node {
 
 NodePtr make_slices_node(Element tensors) { return std::make_shared<SlicesNode>(std::move(tensors)); }
 NodePtr make_tensors_node(Element element) { return std::make_shared<TensorsNode>(std::move(element)); }
-NodePtr make_range_node(int64_t begin, int64_t end, int64_t step) {
-  return std::make_shared<RangeNode>(begin, end, step);
-}
+NodePtr make_range_node(int64_t begin, int64_t end, int64_t step) { return std::make_shared<RangeNode>(begin, end, step); }
 
 }  // namespace shoal::data

@@ -88,7 +88,7 @@ class StageContext {
   // Guards the members below: the list of files, which only the outermost context has.
   mutable std::mutex files_mutex_;
   std::vector<const std::string*> files_;
-  std::deque<std::string> kept_paths_;  // Copies of paths whose dataset ends before the iterator.
+  std::deque<std::string> kept_paths_;          // Copies of paths whose dataset ends before the iterator.
   std::map<std::string, uint64_t> kept_lists_;  // For each list of paths, its first file's number.
 };
 

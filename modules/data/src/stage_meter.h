@@ -22,7 +22,7 @@ struct StageMeter {
   bool is_border = false;
   int threads = 1;  ///< The number of threads that share the stage's own work.
   std::atomic<uint64_t> elements = 0;
-  std::atomic<int64_t> nanoseconds = 0;  ///< Time of the stage's calls, including the calls of its inputs.
+  std::atomic<int64_t> nanoseconds = 0;       ///< Time of the stage's calls, including the calls of its inputs.
   std::atomic<int64_t> work_nanoseconds = 0;  ///< Time of functions that the stage has called on other threads.
 };
 

@@ -153,7 +153,7 @@ class TarFormat {
 
   TarOptions options_;
   TarReader reader_;
-  TarPlace next_place_;  // The place where the next sample begins.
+  TarPlace next_place_;           // The place where the next sample begins.
   uint64_t entries_ = 0;          // How many entries come before the position that is being restored.
   std::optional<Member> member_;  // The next file of a sample; none at the end of the archive.
   bool has_started_ = false;

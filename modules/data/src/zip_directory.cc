@@ -53,7 +53,7 @@ Result<std::string> read_text_at(const ReadableFile& file, uint64_t offset, size
 struct ZipEnd {
   uint64_t members = 0;
   uint64_t offset = 0, bytes = 0;  ///< The directory's place and size.
-  uint64_t end_offset = 0;  ///< The offset of the first record behind the directory.
+  uint64_t end_offset = 0;         ///< The offset of the first record behind the directory.
 };
 
 /// Makes the error for a file that does not end like a zip archive, and says what the file is.

@@ -14,7 +14,7 @@ struct ZipEntry {
   uint64_t packed_bytes = 0;
   uint64_t bytes = 0;   ///< Unpacked.
   uint64_t offset = 0;  ///< Of its local header.
-  uint64_t end = 0;  ///< The offset of the next member or of the directory: the member ends there at the latest.
+  uint64_t end = 0;     ///< The offset of the next member or of the directory: the member ends there at the latest.
 };
 
 }  // namespace shoal::data

@@ -43,7 +43,8 @@ Result<ExperimentReport> try_run_experiment(const ExperimentFn& make, RunConfig 
   const auto reports = std::make_shared<TaskReports>();  // Copies of the configuration may outlive this call.
   SHOAL_TRY(const RunConfig reporting, with_reports(config, reports));
   reports->start(reporting);
-  SHOAL_TRY(Experiment experiment, call_user("the function that makes the experiment", [&] { return make(reporting, line); }));
+  SHOAL_TRY(Experiment experiment,
+            call_user("the function that makes the experiment", [&] { return make(reporting, line); }));
   SHOAL_TRY_VOID(
       try_train_and_evaluate(experiment.estimator, std::move(experiment.train_spec), std::move(experiment.eval_spec)));
   return program_report(*reports, line);

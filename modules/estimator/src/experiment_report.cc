@@ -38,8 +38,11 @@ std::string_view to_string(ExperimentStatus status) {
 
 /// A metric that has the name of another member of the report appears only in `last`, even if that member is missing.
 std::string ExperimentReport::to_json() const {
-  static constexpr std::string_view kMembers[] = {"status", "error", "examples_per_second", "seconds", "interrupted", "last", "best",
-                                                  "model_dir", "export", "trial", "flags", "seed", "version"};
+  static constexpr std::string_view kMembers[] = {"status",  "error",       "examples_per_second",
+                                                  "seconds", "interrupted", "last",
+                                                  "best",    "model_dir",   "export",
+                                                  "trial",   "flags",       "seed",
+                                                  "version"};
   ReportJson json = metrics_json(metrics);
   for (const std::string_view member : kMembers) json.erase(std::string(member));
   json["status"] = to_string(status);

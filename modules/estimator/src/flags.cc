@@ -99,7 +99,8 @@ Flags::Flags(const ProgramInfo& program, FlagReader reader) : program_(program),
   add_output();
   add_own();
   if (const ProgramCommands* const commands = program_commands()) {
-    app_.footer("Commands, in the place of flags: " + CLI::detail::join(commands->names, ", ") + ". With --help behind it each says more.");
+    app_.footer("Commands, in the place of flags: " + CLI::detail::join(commands->names, ", ") +
+                ". With --help behind it each says more.");
   }
 }
 
@@ -146,8 +147,9 @@ void Flags::add_training_and_files() {
   app_.add_option("--model-dir", parsed_.config.model_dir,
                   "Folder for checkpoints, events and exports; training resumes from what is there")
       ->group("Files");
-  app_.add_option("--spare-dir", parsed_.config.spare_dir,
-                  "A second folder, best on another disk: a checkpoint that cannot be written to --model-dir is written there")
+  app_.add_option(
+          "--spare-dir", parsed_.config.spare_dir,
+          "A second folder, best on another disk: a checkpoint that cannot be written to --model-dir is written there")
       ->group("Files");
   CLI::Option* save_steps =
       app_.add_option("--save-checkpoints-steps", parsed_.save_steps,
@@ -329,9 +331,11 @@ void Flags::add_security() {
 
 void Flags::add_output() {
   CommandLine& line = parsed_.command_line;
-  app_.add_option("--metrics", parsed_.config.metrics,
-                  "Let monitoring systems ask this task: /metrics (Prometheus) and /healthz. A port, of this machine alone, or "
-                  "ADDRESS:PORT, which needs a token or certificate beyond this machine; with shoal launch each task adds its number")
+  app_.add_option(
+          "--metrics", parsed_.config.metrics,
+          "Let monitoring systems ask this task: /metrics (Prometheus) and /healthz. A port, of this machine alone, or "
+          "ADDRESS:PORT, which needs a token or certificate beyond this machine; with shoal launch each task adds its "
+          "number")
       ->type_name("PORT|ADDRESS:PORT")
       ->envname("SHOAL_METRICS")
       ->check(is_metrics_address())

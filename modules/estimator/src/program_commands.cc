@@ -15,7 +15,9 @@ std::optional<ProgramCommands>& commands_of_program() {
 
 }  // namespace
 
-bool ProgramCommands::has(std::string_view word) const { return std::find(names.begin(), names.end(), word) != names.end(); }
+bool ProgramCommands::has(std::string_view word) const {
+  return std::find(names.begin(), names.end(), word) != names.end();
+}
 
 void set_program_commands(const ProgramCommands& commands) { commands_of_program() = commands; }
 

@@ -39,9 +39,7 @@ struct ProgramCall {
 };
 
 /// The logger for lines before the tasks begin, and for lines about all tasks.
-Logger logger_of(const TaskHost& host) {
-  return Logger(host.sink, "", read_wall_clock);
-}
+Logger logger_of(const TaskHost& host) { return Logger(host.sink, "", read_wall_clock); }
 
 /// How the tasks of a program have ended.
 struct Ending {
@@ -57,8 +55,8 @@ Ending run_threads(const ProgramCall& call, const TaskHost& host) {
         "this cluster has neither an evaluator nor a master, so nothing is evaluated or exported; with one: --cluster " +
         *call.flags.cluster + ",evaluator");
   }
-  const auto outcomes = run_cluster_of_threads(size, call.config, host,
-                                               [&](RunConfig config) { call.begin_task(std::move(config)); });
+  const auto outcomes =
+      run_cluster_of_threads(size, call.config, host, [&](RunConfig config) { call.begin_task(std::move(config)); });
   Ending ending;
   for (const TaskOutcome& outcome : outcomes) {
     if (outcome.result || outcome.result.error().kind() == ErrorKind::kCancelled) continue;  // Task ended for a restart.
@@ -146,11 +144,13 @@ int predicted(const PredictFile& request) {
 /// The exit status of a program that has measured its input and has ended without an error.
 int measured(const MeasureInput& request) {
   if (request.done) return 0;
-  return print_error(failed_precondition("--measure-input: this program has ended without a training, which alone has an input"));
+  return print_error(
+      failed_precondition("--measure-input: this program has ended without a training, which alone has an input"));
 }
 
 /// Delivers the results of a program whose tasks have ended, and returns its exit status.
-int end_program(const TaskReports& reports, const ParsedFlags& flags, const CommandLine& line, const Result<Ending>& called) {
+int end_program(const TaskReports& reports, const ParsedFlags& flags, const CommandLine& line,
+                const Result<Ending>& called) {
   const Ending ending = called ? *called : Ending{print_error(called.error()), called.error().message()};
   if (!reports.has_started() || flags.predict || flags.measure_input) return ending.status;
   const ExperimentReport report = program_report(reports, line, ending.failure);

@@ -127,7 +127,8 @@ Result<TrainAndEvaluateResult> run_trainer(Environment& env, const Call& call,
                              },
                              .write_end_mark = chief};
   const auto outcome = env.run(trainer_task(env, request));
-  if (!outcome && is_interrupt(outcome.error()) && !gives_way(env, outcome.error())) return interrupted_before_training(call);
+  if (!outcome && is_interrupt(outcome.error()) && !gives_way(env, outcome.error()))
+    return interrupted_before_training(call);
   if (!outcome) return outcome.error();
   TaskReport report = report_of(*outcome, call.config());
   if (evaluation && !outcome->nothing_to_do) {

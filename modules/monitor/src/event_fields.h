@@ -36,13 +36,13 @@ inline constexpr uint32_t kMetadata = 9;     // SummaryMetadata
 }  // namespace value_field
 
 namespace metadata_field {
-inline constexpr uint32_t kPluginData = 1;  // PluginData
+inline constexpr uint32_t kPluginData = 1;     // PluginData
 inline constexpr uint32_t kPluginName = 1;     // string, inside PluginData
 inline constexpr uint32_t kPluginContent = 2;  // bytes, inside PluginData
 }  // namespace metadata_field
 
 namespace image_field {
-inline constexpr uint32_t kHeight = 1;      // int32, as is the width
+inline constexpr uint32_t kHeight = 1;  // int32, as is the width
 inline constexpr uint32_t kWidth = 2;
 inline constexpr uint32_t kColorspace = 3;  // int32: the number of colour channels
 inline constexpr uint32_t kEncoded = 4;     // bytes
@@ -80,7 +80,7 @@ inline constexpr uint32_t kValue = 2;
 
 /// google.protobuf.Value and ListValue.
 namespace struct_field {
-inline constexpr uint32_t kNumber = 2;      // double
+inline constexpr uint32_t kNumber = 2;  // double
 inline constexpr uint32_t kString = 3;
 inline constexpr uint32_t kBool = 4;
 inline constexpr uint32_t kListValues = 1;  // repeated Value, inside ListValue
@@ -116,11 +116,11 @@ inline constexpr uint32_t kName = 6;
 namespace hparam_info_field {
 inline constexpr uint32_t kName = 1;
 inline constexpr uint32_t kDescription = 3;
-inline constexpr uint32_t kType = 4;             // DataType: 1 string, 2 bool, 3 float64
-inline constexpr uint32_t kDomainDiscrete = 5;   // ListValue
-inline constexpr uint32_t kDomainInterval = 6;   // Interval
-inline constexpr uint32_t kIntervalMin = 1;      // double, inside Interval
-inline constexpr uint32_t kIntervalMax = 2;      // double, inside Interval
+inline constexpr uint32_t kType = 4;            // DataType: 1 string, 2 bool, 3 float64
+inline constexpr uint32_t kDomainDiscrete = 5;  // ListValue
+inline constexpr uint32_t kDomainInterval = 6;  // Interval
+inline constexpr uint32_t kIntervalMin = 1;     // double, inside Interval
+inline constexpr uint32_t kIntervalMax = 2;     // double, inside Interval
 }  // namespace hparam_info_field
 
 namespace metric_info_field {

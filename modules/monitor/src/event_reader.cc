@@ -102,7 +102,8 @@ Result<std::vector<Error>> read_events(Storage& storage, const std::string& fold
       Result<bool> found = reader.next(value);
       if (!found && found.error().kind() == ErrorKind::kDataLoss) damage.push_back(found.error());
       // A file that vanished after the listing was deleted by its owner, so NotFound is no error here.
-      else if (!found && found.error().kind() != ErrorKind::kNotFound) return std::move(found).error();
+      else if (!found && found.error().kind() != ErrorKind::kNotFound)
+        return std::move(found).error();
       if (!found || !*found) break;
       if (!visit(value)) return damage;
     }

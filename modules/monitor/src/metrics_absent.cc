@@ -6,7 +6,8 @@ namespace shoal::monitor {
 
 Result<std::shared_ptr<MetricsEndpoint>> start_metrics_endpoint(MetricsEndpointOptions) {
   return failed_precondition(
-      "metrics: this build has no endpoint for monitoring systems: build with -DSHOAL_METRICS=ON (needs libboost-dev), or leave "
+      "metrics: this build has no endpoint for monitoring systems: build with -DSHOAL_METRICS=ON (needs libboost-dev), or "
+      "leave "
       "--metrics, and SHOAL_METRICS, out");
 }
 

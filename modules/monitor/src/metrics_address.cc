@@ -29,8 +29,9 @@ MetricsGate::~MetricsGate() {
 
 Result<MetricsAddress> parse_metrics_address(std::string_view text) {
   const auto wrong = [text](const std::string& what) {
-    return invalid_argument("metrics: \"" + std::string(text) + "\": " + what +
-                            "; write a port, as 9400, for this machine alone, or ADDRESS:PORT, as 0.0.0.0:9400 or [::]:9400");
+    return invalid_argument(
+        "metrics: \"" + std::string(text) + "\": " + what +
+        "; write a port, as 9400, for this machine alone, or ADDRESS:PORT, as 0.0.0.0:9400 or [::]:9400");
   };
   MetricsAddress address{.host = kOwnMachine, .port = 0};
   const size_t colon = text.rfind(':');

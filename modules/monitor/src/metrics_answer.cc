@@ -54,7 +54,8 @@ HttpAnswer refusal(int status) {
     case 404: return {.status = 404, .body = "404 Not Found: there are /metrics and /healthz\n"};
     case 405: return {.status = 405, .body = "405 Method Not Allowed\n", .allow = "GET, HEAD"};
     case 413: return {.status = 413, .body = "413 Content Too Large: requests have no body here\n", .closes = true};
-    case 421: return {.status = 421, .body = "421 Misdirected Request: ask by an IP address, or by localhost\n", .closes = true};
+    case 421:
+      return {.status = 421, .body = "421 Misdirected Request: ask by an IP address, or by localhost\n", .closes = true};
     case 431: return {.status = 431, .body = "431 Request Header Fields Too Large\n", .closes = true};
     default: return {.status = 400, .body = "400 Bad Request\n", .closes = true};
   }

@@ -99,7 +99,7 @@ class Endpoint final : public MetricsEndpoint {
 #if SHOAL_MONITOR_TLS
   std::shared_ptr<asio::ssl::context> tls_;
 #endif
-  bool looks_ = false, accepts_ = false;  // looks_: look_timer_ runs. accepts_: accept() or pause() waits.
+  bool looks_ = false, accepts_ = false;                 // looks_: look_timer_ runs. accepts_: accept() or pause() waits.
   std::list<std::shared_ptr<MetricsSession>> sessions_;  // The least recently used session is first.
   std::thread thread_;
 };

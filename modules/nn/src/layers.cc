@@ -38,8 +38,8 @@ void check_float_input(const std::string& who, Value x, bool rank_fits, std::str
     raise(invalid_argument(who + ": expected an input of shape " + std::string(shape) + ", got " + to_string(x.shape())));
   }
   if (x.dtype() != DType::kFloat32) {
-    raise(invalid_argument(who + ": expected a float32 input, got " + std::string(to_string(x.dtype())) +
-                           "; cast it first"));
+    raise(
+        invalid_argument(who + ": expected a float32 input, got " + std::string(to_string(x.dtype())) + "; cast it first"));
   }
 }
 

@@ -115,7 +115,8 @@ Result<LossReduction> loss_reduction_from_string(std::string_view name) {
     if (name == to_string(reduction)) return reduction;
   }
   if (name == "none") {
-    return invalid_argument("loss reduction \"none\" is refused: training needs one number; use sum_over_batch_size or sum");
+    return invalid_argument(
+        "loss reduction \"none\" is refused: training needs one number; use sum_over_batch_size or sum");
   }
   return invalid_argument("no loss reduction is named \"" + std::string(name) + "\"; there are: sum_over_batch_size, sum");
 }

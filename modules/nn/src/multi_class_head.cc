@@ -62,9 +62,8 @@ class MultiClassHead final : public LogitsHead {
     constexpr int64_t kShownMax = 100;  // A confusion matrix of more classes is too large to be read as a picture.
     const int64_t classes = logits_dimension();
     return {{"average_loss", mean(evaluated.losses, weights)},
-            {"accuracy", classes <= kShownMax
-                             ? class_accuracy(pair, {.classes = classes, .weights = evaluated.weights})
-                             : accuracy(pair, weights)}};
+            {"accuracy", classes <= kShownMax ? class_accuracy(pair, {.classes = classes, .weights = evaluated.weights})
+                                              : accuracy(pair, weights)}};
   }
 
   std::vector<double> class_weights_;

@@ -56,7 +56,8 @@ LearningRate polynomial_decay(PolynomialDecayOptions options) {
           "a finite number above 0");
   require_steps("polynomial_decay", "decay_steps", options.decay_steps);
   return [options](uint64_t step) {
-    return options.end + (options.initial - options.end) * double_pow(1 - progress(step, options.decay_steps), options.power);
+    return options.end +
+           (options.initial - options.end) * double_pow(1 - progress(step, options.decay_steps), options.power);
   };
 }
 

@@ -81,8 +81,8 @@ class Bits final : public shoal::CheckpointListener {
   bool after_save(shoal::RunContext& run, uint64_t global_step, const std::string& prefix) override {
     const auto bits = shoal::testing::checkpoint_bits(run.env().storage(), prefix);
     char text[80];
-    std::snprintf(text, sizeof text, "bits of step %" PRIu64 ": %016" PRIx64 " of %zu variables", global_step, uint64_t(bits.all),
-                  bits.variables.size());
+    std::snprintf(text, sizeof text, "bits of step %" PRIu64 ": %016" PRIx64 " of %zu variables", global_step,
+                  uint64_t(bits.all), bits.variables.size());
     run.log().info(text);
     return false;
   }
@@ -108,8 +108,7 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line) {
   const auto training = [batch = line.batch] { return random_points(400, 1).shuffle(400).repeat().batch(batch); };
   const auto test = [] { return random_points(100, 2).batch(100); };
   shoal::Estimator estimator(
-      rings, config,
-      {{"network", line.flags.get_string("network")}, {"optimizer", line.flags.get_string("optimizer")}});
+      rings, config, {{"network", line.flags.get_string("network")}, {"optimizer", line.flags.get_string("optimizer")}});
   const auto pace = std::make_shared<Pace>(line.flags.get_int("step-ms"));
   shoal::train_and_evaluate(
       estimator,

@@ -52,7 +52,7 @@ struct Program {
   int log = -1;
   /// A descriptor that stays open in the program, with the same number; -1: there is none.
   int kept = -1;
-  bool told_of_our_death = true;         ///< True: the program gets a SIGTERM when the starting thread dies.
+  bool told_of_our_death = true;  ///< True: the program gets a SIGTERM when the starting thread dies.
 };
 
 /// Returns this process's environment without the variables whose names begin with `prefix`.

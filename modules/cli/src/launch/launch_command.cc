@@ -174,7 +174,8 @@ launch::PolicyOptions policy_from(const LaunchArguments& arguments) {
 }
 
 Result<LaunchOptions> options_from(const Context& context, const LaunchArguments& arguments) {
-  LaunchOptions options{.size = {}, .command = {.program = context.program}, .json = arguments.json, .table = !arguments.no_table};
+  LaunchOptions options{
+      .size = {}, .command = {.program = context.program}, .json = arguments.json, .table = !arguments.no_table};
   if (!arguments.wrapper.empty()) {
     auto wrapper = launch::words_of(arguments.wrapper);
     if (!wrapper) return std::move(wrapper).error().with_context("--wrapper");
@@ -271,9 +272,10 @@ void add_size_options(CLI::App& app, LaunchArguments& arguments) {
 }
 
 void add_process_options(CLI::App& app, LaunchArguments& arguments) {
-  app.add_option("--wrapper", arguments.wrapper,
-                 "A command, with options, that runs each task's command behind it, as in --wrapper 'taskset -c 0'; with --hosts "
-                 "it is one of each host")
+  app.add_option(
+         "--wrapper", arguments.wrapper,
+         "A command, with options, that runs each task's command behind it, as in --wrapper 'taskset -c 0'; with --hosts "
+         "it is one of each host")
       ->type_name("COMMAND")
       ->group("Processes");
 }
@@ -346,8 +348,8 @@ void add_emit_options(CLI::App& app, LaunchArguments& arguments) {
                      "compose. It names the job's token, and holds none")
           ->type_name("KIND")
           ->group("Elsewhere");
-  for (const char* other :
-       {"--dry-run", "--json", "--log-dir", "--no-logs", "--no-table", "--chaos", "--evaluation-secs", "--hosts", "--wrapper"}) {
+  for (const char* other : {"--dry-run", "--json", "--log-dir", "--no-logs", "--no-table", "--chaos", "--evaluation-secs",
+                            "--hosts", "--wrapper"}) {
     emit->excludes(other);
   }
   const auto add = [&](const char* name, auto& value, const char* type, const char* help) {

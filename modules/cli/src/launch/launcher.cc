@@ -83,7 +83,8 @@ class Launcher {
         recoveries_(names_of(tasks)),
         lost_steps_(tasks.size()),
         progress_(roles_of(tasks)),
-        screen_(context, shows_table(context, options), options.json, [this](TableSize size) { return table_lines(rows(), size); }),
+        screen_(context, shows_table(context, options), options.json,
+                [this](TableSize size) { return table_lines(rows(), size); }),
         machines_(std::move(machines)) {
     for (const JobTask& task : tasks) seats_.push_back({.task = task});
   }

@@ -20,10 +20,11 @@ Result<std::optional<std::string>> metrics_line(std::span<const std::string> com
   if (!given) return std::nullopt;
   SHOAL_TRY(monitor::MetricsAddress address, monitor::parse_metrics_address(*given));
   if (!monitor::is_loopback(address) && token_for_job(command, look_up)) {
-    return invalid_argument("metrics " + *given +
-                            ": is beyond this machine, and the token that shoal launch would draw for this job is known to its tasks "
-                            "alone, so no monitoring system could be given the secret: make the token yourself, by shoal keys token "
-                            "--out job.token, and set SHOAL_TOKEN_FILE=job.token");
+    return invalid_argument(
+        "metrics " + *given +
+        ": is beyond this machine, and the token that shoal launch would draw for this job is known to its tasks "
+        "alone, so no monitoring system could be given the secret: make the token yourself, by shoal keys token "
+        "--out job.token, and set SHOAL_TOKEN_FILE=job.token");
   }
   if (address.port == 0) return "metrics: each task at a free port of " + address.host + ", which its log names";
   const size_t last = size_t(address.port) + tasks.size() - 1;

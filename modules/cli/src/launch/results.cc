@@ -18,8 +18,8 @@ constexpr const char* kStatus = "status";
 constexpr const char* kError = "error";
 
 /// Members of a task's report that are no metrics: they describe the run.
-constexpr std::string_view kOfTheRun[] = {"best", "error",  "export", "flags", "last",
-                                          "model_dir", "seed", "status", "trial", "version"};
+constexpr std::string_view kOfTheRun[] = {"best",      "error", "export", "flags", "last",
+                                          "model_dir", "seed",  "status", "trial", "version"};
 
 bool is_of_training(std::string_view name) {
   return name == kStep || name == kRate || name == kSeconds || name == kInterrupted ||

@@ -176,7 +176,8 @@ Result<int> plot_runs(Context& context, const PlotArguments& arguments) {
       plot::Look look{.figure = {}, .ended = runs.ended()};
       const Result<void> read = runs.read();
       Result<plot::Figure> figure =
-          read ? draw_titled(runs, arguments, terminal_grid_size(plot::output_style(context, chosen))) : Result<plot::Figure>(read.error());
+          read ? draw_titled(runs, arguments, terminal_grid_size(plot::output_style(context, chosen)))
+               : Result<plot::Figure>(read.error());
       const bool waits = !figure && figure.error().kind() == ErrorKind::kNotFound && !look.ended;
       if (!figure && !waits) return std::move(figure).error();
       if (waits) {  // The training may not have made its folder yet.

@@ -24,7 +24,8 @@ monitor::HyperParameterDomain domain_of(const tuning::Parameter& parameter) {
 
 Result<void> write_search_events(const std::string& folder, const tuning::SearchHeader& header) {
   monitor::Experiment experiment{.name = "shoal tune"};
-  for (const tuning::Parameter& parameter : header.space.parameters()) experiment.parameters.push_back(domain_of(parameter));
+  for (const tuning::Parameter& parameter : header.space.parameters())
+    experiment.parameters.push_back(domain_of(parameter));
   experiment.metrics.push_back({.tag = header.metric, .folder = "eval"});
   const std::unique_ptr<Environment> env = quiet_environment();
   SHOAL_TRY(const std::unique_ptr<monitor::EventWriter> writer, monitor::EventWriter::open(*env, folder));

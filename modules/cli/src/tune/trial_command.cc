@@ -39,9 +39,7 @@ Result<void> check_program(const std::vector<std::string>& program, const tuning
   return {};
 }
 
-std::string trial_folder(const TuneOptions& options, int64_t trial) {
-  return tuning::trial_folder(options.folder, trial);
-}
+std::string trial_folder(const TuneOptions& options, int64_t trial) { return tuning::trial_folder(options.folder, trial); }
 
 std::string report_file(const TuneOptions& options, int64_t trial) {
   return join_path(trial_folder(options, trial), "report.json");

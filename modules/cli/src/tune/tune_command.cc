@@ -131,9 +131,10 @@ Result<void> check_metrics(const std::vector<std::string>& program, int parallel
   if (!given || parallel == 1) return {};
   const auto address = monitor::parse_metrics_address(*given);
   if (!address || address->port == 0) return {};  // The program itself refuses or accepts a text that is no address.
-  return invalid_argument("metrics " + *given + ": " + std::to_string(parallel) +
-                          " trials run at the same time, and one of them alone could listen at that port: give port 0, which is one that "
-                          "is free, or --parallel 1");
+  return invalid_argument(
+      "metrics " + *given + ": " + std::to_string(parallel) +
+      " trials run at the same time, and one of them alone could listen at that port: give port 0, which is one that "
+      "is free, or --parallel 1");
 }
 
 Result<TuneOptions> tune_options_from(const Context& context, const TuneArguments& arguments) {

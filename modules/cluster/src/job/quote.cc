@@ -20,7 +20,8 @@ std::string_view clipped(std::string_view text, size_t bytes) {
 
 std::string in_quotes(std::string_view text, size_t bytes_max) {
   std::string line(clipped(text, bytes_max));
-  std::replace_if(line.begin(), line.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }, ' ');
+  std::replace_if(
+      line.begin(), line.end(), [](unsigned char c) { return c < 0x20 || c == 0x7F; }, ' ');
   return "\"" + line + (line.size() < text.size() ? "...\"" : "\"");
 }
 

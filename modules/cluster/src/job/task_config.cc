@@ -13,14 +13,11 @@ namespace {
 int32_t count_tasks_on_host(const TaskConfig& task) {
   const std::string* own = task.job.address(task.type, task.index);
   if (!own) return task.job.is_loopback() ? task.job.node_count() + 1 : 1;
-  const auto host_of = [](const std::string& address) {
-    return std::string_view(address).substr(0, address.rfind(':'));
-  };
+  const auto host_of = [](const std::string& address) { return std::string_view(address).substr(0, address.rfind(':')); };
   int32_t count = 0;
   for (const auto& [role, nodes] : task.job.roles()) {
-    count += int32_t(std::count_if(nodes.begin(), nodes.end(), [&](const ClusterSpec::Node& node) {
-      return host_of(node.address) == host_of(*own);
-    }));
+    count += int32_t(std::count_if(nodes.begin(), nodes.end(),
+                                   [&](const ClusterSpec::Node& node) { return host_of(node.address) == host_of(*own); }));
   }
   return count;
 }
@@ -46,13 +43,13 @@ Result<void> check_listed(const TaskConfig& task) {
     if (type == "local") {
       return invalid_argument("task.type: to run locally leave `cluster` and `task` out; there is no type \"local\"");
     }
-    return invalid_argument("task.type: " + in_quotes(type) + " is no role of the cluster, which has: " +
-                            listed(task.job.role_names()));
+    return invalid_argument("task.type: " + in_quotes(type) +
+                            " is no role of the cluster, which has: " + listed(task.job.role_names()));
   }
   if (task.job.address(type, task.index)) return {};
   const int32_t count = task.job.count(type);
-  return invalid_argument("task.index: " + std::to_string(task.index) + " is not listed: role " + in_quotes(type) + " has " +
-                          std::to_string(count) + (count == 1 ? " address" : " addresses") + ", indices " +
+  return invalid_argument("task.index: " + std::to_string(task.index) + " is not listed: role " + in_quotes(type) +
+                          " has " + std::to_string(count) + (count == 1 ? " address" : " addresses") + ", indices " +
                           (task.job.nodes(type).back().index + 1 == count ? "0 to " + std::to_string(count - 1)
                                                                           : "are those of the sparse form"));
 }
@@ -83,9 +80,7 @@ int32_t TaskConfig::trainer_index() const {
   return cluster.position(type, index).value_or(index) + 1;
 }
 
-std::string TaskConfig::name() const {
-  return mode == TaskMode::kLocal ? "" : type + " " + std::to_string(index);
-}
+std::string TaskConfig::name() const { return mode == TaskMode::kLocal ? "" : type + " " + std::to_string(index); }
 
 Result<TaskConfig> resolve_task(ClusterSpec cluster, std::string_view type, std::optional<int32_t> index) {
   SHOAL_TRY_VOID(cluster.check());
@@ -159,8 +154,9 @@ Result<void> check_runnable(const TaskConfig& task) {
                             " cannot be run; the types that can are chief, worker, ps, evaluator, master");
   }
   if (trains && task.num_workers > 1 && task.num_ps == 0) {
-    return invalid_argument("the cluster has workers but no ps: there would be no one to hold the shared parameters; add at "
-                            "least one ps");
+    return invalid_argument(
+        "the cluster has workers but no ps: there would be no one to hold the shared parameters; add at "
+        "least one ps");
   }
   return {};
 }

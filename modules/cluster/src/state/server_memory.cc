@@ -46,10 +46,11 @@ Result<void> fits_into_memory(const ShardSpec& spec, uint64_t memory_bytes) {
 Result<void> fits_into_limit(const ServerMemory& memory, uint64_t held_bytes, uint64_t limit_bytes) {
   if (held_bytes + memory.total() <= limit_bytes) return {};
   constexpr double kMiB = 1 << 20;
-  return failed_precondition("this server's part of the model takes " + to_string(memory) +
-                             formatted("; the process has %.1f MiB without it, and runtime.memory_limit is %.1f MiB; what helps: ",
-                                       double(held_bytes) / kMiB, double(limit_bytes) / kMiB) +
-                             "more parameter servers, fewer trainers, an optimizer with fewer slots");
+  return failed_precondition(
+      "this server's part of the model takes " + to_string(memory) +
+      formatted("; the process has %.1f MiB without it, and runtime.memory_limit is %.1f MiB; what helps: ",
+                double(held_bytes) / kMiB, double(limit_bytes) / kMiB) +
+      "more parameter servers, fewer trainers, an optimizer with fewer slots");
 }
 
 std::string to_string(const ServerMemory& memory) {

@@ -15,7 +15,7 @@ struct ModelDelivery {
   const TaskIdentity& identity;  ///< The chief's identity, with the model's fingerprint, meaning and run.
   /// How trainers will send gradients. A checkpoint's residuals are delivered for top-k only.
   transport::Encoding gradients;
-  bool allow_non_finite;          ///< True if the model may have NaN or infinities.
+  bool allow_non_finite;  ///< True if the model may have NaN or infinities.
 };
 
 /// True if all servers, as their `statuses` say, have this run's model from one loading, at the step of `restore` or

@@ -415,7 +415,8 @@ Task<Result<Outcome>> RemoteStoreImpl::commit(Step step, std::span<const double>
 }
 
 Task<Result<void>> RemoteStoreImpl::finish_pushes(std::span<const double> scalars, const Step& step) {
-  const transport::StepMetrics metrics{.loss = step.loss, .waited_secs = to_seconds(waited_), .input_wait = step.input_wait};
+  const transport::StepMetrics metrics{
+      .loss = step.loss, .waited_secs = to_seconds(waited_), .input_wait = step.input_wait};
   Work work = [this, scalars, metrics] {
     for (ServerTraffic& traffic : traffic_) {
       for (ShardTraffic& part : traffic.parts()) part.finish_push(scalars, metrics, row_push_);

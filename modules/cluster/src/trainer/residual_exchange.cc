@@ -86,7 +86,7 @@ Task<Result<void>> TopKResiduals::hand_in_last(SteadyTime enough, Deadline deadl
 
 /// Sends a residual to one server. Logs errors and does not return them: the next request to a lost server fails anyway.
 Task<Result<void>> TopKResiduals::hand_in(size_t shard, ServerTraffic::Residual residual, SteadyTime enough,
-                                             Deadline deadline) {
+                                          Deadline deadline) {
   const uint64_t bytes = residual.arena.size();  // 0 before the first push: there is no residual.
   const std::string name = arena_name(own_arena());
   for (uint64_t done = 0; done < bytes && env_.now() < enough; done += kResidualPartBytes) {

@@ -86,11 +86,11 @@ class FunctionWriter final : public FunctionText {
   std::set<std::string>& parts_;
   std::vector<std::string> lines_;
   std::vector<Root> roots_;             // In the generated code, m<i> is the pointer to root i.
-  std::map<Place, int32_t> root_at_;  // The root (an index of roots_) of each value in the function's own memory.
+  std::map<Place, int32_t> root_at_;    // The root (an index of roots_) of each value in the function's own memory.
   std::map<Place, std::string> names_;  // The names of values that are parameters of the function.
   std::set<std::string> arrays_;        // The names of the weight arrays that the function reads.
   std::vector<int32_t> over_;           // Roots whose memory the current node may write output 0 to.
-  const OpWriter* writer_ = nullptr;  // The writer of the current node.
+  const OpWriter* writer_ = nullptr;    // The writer of the current node.
   const Int8Writing* int8_;
   struct Int8Value {
     int32_t root;

@@ -13,7 +13,7 @@ namespace shoal::convert::cpp {
 /// Weights in eight bits. For each channel, the integer sum = bias + x w stands for the real number sum * factor.
 struct Int8Weights {
   std::vector<int8_t> weights;  ///< [out][...], channels last.
-  std::vector<int32_t> bias;  ///< Includes the correction for the zero point of x.
+  std::vector<int32_t> bias;    ///< Includes the correction for the zero point of x.
   std::vector<float> factors;
   std::vector<int32_t> multipliers;  ///< multipliers / 2^shifts is factors / (the result's scale).
   std::vector<uint8_t> shifts;

@@ -31,7 +31,7 @@ struct NameTable {
 
 struct SignatureFunction {
   std::string name;                 ///< "predict", "predict_classification".
-  std::string signature;  ///< The signature's name in the model.
+  std::string signature;            ///< The signature's name in the model.
   std::vector<std::string> equals;  ///< Other signatures with the same outputs, which need no function of their own.
   std::vector<Parameter> inputs, outputs;
   std::vector<NameTable> tables;

@@ -196,7 +196,8 @@ Metrics EvaluationRun::results(uint64_t global_step) const {
 Figures EvaluationRun::figures() const {
   Figures figures;
   for (size_t i = 0; i < accumulators_.size(); ++i) {
-    if (auto figure = accumulators_[i].figure()) figures.emplace_back(model_.spec().eval_metrics[i].first, std::move(*figure));
+    if (auto figure = accumulators_[i].figure())
+      figures.emplace_back(model_.spec().eval_metrics[i].first, std::move(*figure));
   }
   return figures;
 }

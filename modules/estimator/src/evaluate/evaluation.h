@@ -59,7 +59,7 @@ Result<void> check_options(const std::string& call, const EvaluateOptions& optio
 
 struct Evaluation {
   Metrics metrics;
-  int64_t batches = 0;          ///< How many batches were evaluated.
+  int64_t batches = 0;  ///< How many batches were evaluated.
   /// True if `steps` ended the evaluation, rather than the input or a hook; never true for an endless input.
   bool ended_by_steps = false;
   std::optional<int64_t> input_batches = {};  ///< The number of batches in the input, where it is known.

@@ -74,7 +74,7 @@ class EvaluatorTask {
   std::string run_;                 // The id of the run in model_dir; empty: not known yet.
   /// The first checkpoint whose weights were trained with other versions of the user's ops, and the time when it was saved.
   std::optional<std::pair<std::string, WallTime>> of_before_;
-  std::string damaged_;             // The newest damaged checkpoint that was found.
+  std::string damaged_;  // The newest damaged checkpoint that was found.
   int damaged_count_ = 0;
 };
 
@@ -86,8 +86,8 @@ Task<Result<std::optional<Metrics>>> EvaluatorTask::run() {
     SHOAL_CO_TRY_VOID(co_await compute(env_, &EvaluatorTask::look, this));
     if (told_to_end_ || finished()) break;
     SHOAL_CO_TRY_VOID(check_lost_end());
-    const SteadyTime next = mark_ ? env_.after(kAfterTheEnd)
-                                   : std::max(throttled_until(options_.spec, started), env_.after(kPollEvery));
+    const SteadyTime next =
+        mark_ ? env_.after(kAfterTheEnd) : std::max(throttled_until(options_.spec, started), env_.after(kPollEvery));
     const bool ended_before = mark_.has_value();
     SHOAL_CO_TRY_VOID(co_await wait_until(next));
     ended_in_throttle_ = mark_ && !ended_before;

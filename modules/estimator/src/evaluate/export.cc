@@ -232,8 +232,8 @@ Result<std::string> write_export(const FormToWrite& to, ServingModel serving, Ex
   files.push_back(exported_file(std::string(kExportGraph), text));
   SHOAL_TRY_VOID(copy_assets(to.env, folder, to.options.assets, files));
   SHOAL_TRY(const ReadInputs inputs, read_inputs(graph, serving.model->spec(), description.inputs));
-  SHOAL_TRY(const WrittenForm form, write_form(to, std::move(serving.model), std::move(serving.variables), inputs.read,
-                                               description.global_step));
+  SHOAL_TRY(const WrittenForm form,
+            write_form(to, std::move(serving.model), std::move(serving.variables), inputs.read, description.global_step));
   if (!form.refusal.empty()) return form.refusal;
   files.insert(files.end(), form.files.begin(), form.files.end());
   std::ranges::sort(files, {}, &ExportedFile::name);
@@ -256,8 +256,8 @@ Result<ExportOutcome> export_to(Environment& env, const Estimator& estimator, co
   remove_temporary_files(env, base_dir, {kUnfinishedExport});
   const std::string temporary = join_path(base_dir, std::string(kUnfinishedExport) + std::to_string(env.entropy()));
   const auto write = [&]() -> Result<ExportOutcome> {
-    SHOAL_TRY(std::string refusal,
-              write_export({env, estimator, options, temporary, serving_input}, std::move(serving), std::move(description)));
+    SHOAL_TRY(std::string refusal, write_export({env, estimator, options, temporary, serving_input}, std::move(serving),
+                                                std::move(description)));
     if (!refusal.empty()) return ExportOutcome{{}, std::move(refusal)};
     SHOAL_TRY(std::string path, publish(env, base_dir, temporary));
     return ExportOutcome{std::move(path), {}};

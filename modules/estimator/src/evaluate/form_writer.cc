@@ -223,7 +223,8 @@ Result<convert::Calibration> examples_of(const data::TensorMap& features) {
       return invalid_argument(shown + ", and others have " + std::to_string(calibration.examples.size()) +
                               " rows; all features need as many");
     }
-    for (size_t row = 0; row < rows; ++row) calibration.examples[row].emplace(name, batch_row(tensor, int64_t(row), BatchAxis::kKept));
+    for (size_t row = 0; row < rows; ++row)
+      calibration.examples[row].emplace(name, batch_row(tensor, int64_t(row), BatchAxis::kKept));
   }
   return calibration;
 }

@@ -60,7 +60,7 @@ class InMemoryEvaluator final : public Hook {
   const uint64_t every_;
   std::string meaning_;      // Meaning::encode() of the model in training.
   std::string op_versions_;  // The versions of the user's own ops in training, in the form of encode_rest().
-  uint64_t evaluated_ = 0;  // The number of iterations at the last evaluation.
+  uint64_t evaluated_ = 0;   // The number of iterations at the last evaluation.
 };
 
 }  // namespace

@@ -18,7 +18,7 @@ bool LocalEvaluation::after_save(RunContext& context, uint64_t step, const std::
     return false;
   }
   if (env_.leaving().stop_requested()) return false;  // The task's next process evaluates this checkpoint.
-  if (ending_) return false;  // evaluate_last() evaluates this checkpoint.
+  if (ending_) return false;                          // evaluate_last() evaluates this checkpoint.
   told_to_end_ = !value_or_raise(evaluating_.may_look(env_.log()));
   if (told_to_end_) return true;
   if (last_started_ && env_.now() < throttled_until(spec_, *last_started_)) {

@@ -65,8 +65,7 @@ Result<InputTypes> inputs_of(Graph& graph, const std::vector<ExportedTensor>& in
 /// Opens one export: finds its files, checks them and reads them.
 class ExportOpener {
  public:
-  ExportOpener(Environment& env, Storage& storage, const std::string& folder,
-               std::shared_ptr<const OpCatalogue> ops)
+  ExportOpener(Environment& env, Storage& storage, const std::string& folder, std::shared_ptr<const OpCatalogue> ops)
       : env_(env), storage_(storage), folder_(folder), ops_(std::move(ops)), files_(&storage) {}
   Result<OpenedExport> open();
 

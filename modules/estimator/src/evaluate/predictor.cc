@@ -42,8 +42,9 @@ Result<void> Predictor::choose(const std::vector<std::string>& keys, const Named
   std::vector<Value> values;
   for (const auto& [name, value] : spec.predictions) {
     available.push_back(name);
-    const bool source = std::any_of(spec.text_predictions.begin(), spec.text_predictions.end(),
-                                    [&, &name = name](const auto& text) { return text.source() == name && asked(text.key()); });
+    const bool source =
+        std::any_of(spec.text_predictions.begin(), spec.text_predictions.end(),
+                    [&, &name = name](const auto& text) { return text.source() == name && asked(text.key()); });
     if (!asked(name) && !source) continue;
     values.push_back(value);
     names_.push_back(name);

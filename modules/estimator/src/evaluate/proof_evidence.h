@@ -27,7 +27,7 @@ struct ProofDifference {
 
 /// The rule that decides whether an exported form is accepted.
 enum class ProofRule : uint8_t {
-  kNumbers,   ///< Each number is within the tolerance.
+  kNumbers,  ///< Each number is within the tolerance.
   /// The share of correctly classified examples is at most ExportProof::accuracy_loss lower. Without classes, see kNumbers.
   kAccuracy,
 };

@@ -39,7 +39,9 @@ class ProgressHook final : public Hook {
   double seconds() const { return started_ && ended_ > *started_ ? to_seconds(ended_ - *started_) : 0; }
 
  private:
-  std::string note() const { return note_.empty() || input_note_.empty() ? note_ + input_note_ : note_ + ", " + input_note_; }
+  std::string note() const {
+    return note_.empty() || input_note_.empty() ? note_ + input_note_ : note_ + ", " + input_note_;
+  }
 
   std::shared_ptr<monitor::ProgressDisplay> display_;
   std::optional<int64_t> max_steps_;

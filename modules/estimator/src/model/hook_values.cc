@@ -75,7 +75,8 @@ Result<void> BuiltModel::check_twice() const {
   std::set<std::string_view> images;
   for (const ImageSummary& summary : spec_.image_summaries) {
     if (!images.insert(summary.name).second) return twice("image summaries", summary.name);
-    if (!summary.encode) return invalid_argument("model_fn: make the image summary \"" + summary.name + "\" by image_summary()");
+    if (!summary.encode)
+      return invalid_argument("model_fn: make the image summary \"" + summary.name + "\" by image_summary()");
   }
   return {};
 }

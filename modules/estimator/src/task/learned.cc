@@ -99,8 +99,8 @@ class LearnedFile {
       env_.log().warning("learned " + name_ + ": the data could not be looked at again (" + found.error().message() +
                          "); the run goes on with the kept value in " + path_);
     } else if (const std::string news = calls.news(kept, *found); !news.empty()) {
-      env_.log().warning("learned " + name_ + ": the data have " + news +
-                         "; the run goes on with the kept value in " + path_);
+      env_.log().warning("learned " + name_ + ": the data have " + news + "; the run goes on with the kept value in " +
+                         path_);
     }
   }
 
@@ -127,8 +127,7 @@ Result<void> check_name(std::string_view name) {
 Result<std::string> RunConfig::learned_text(std::string_view name, const LearnedCalls& calls) const {
   SHOAL_TRY_VOID(check_name(name));
   // A server has no folder and reads no data: it makes the value only if a call asks for it, and keeps nothing.
-  if (!model_dir() || task_type() == cluster::kPsRole)
-    return make_value(name, calls);
+  if (!model_dir() || task_type() == cluster::kPsRole) return make_value(name, calls);
   const std::shared_ptr<Environment> env = environment();
   const LearnedFile file(*env, *this, name);
   SHOAL_TRY(std::optional<std::string> there, file.read());

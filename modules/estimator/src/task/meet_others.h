@@ -10,7 +10,7 @@
 namespace shoal {
 
 struct Met {
-  cluster::TaskConfig task;           ///< The task with all addresses, unless TaskConfig::has_ended.
+  cluster::TaskConfig task;                ///< The task with all addresses, unless TaskConfig::has_ended.
   std::shared_ptr<const void> membership;  ///< Ends the task's part in the rendezvous when it is destroyed.
 };
 /// Waits for the other ranks, or until the end mark in model_dir says that this start has ended, for at most

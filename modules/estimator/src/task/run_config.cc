@@ -438,7 +438,9 @@ cluster::Compression RunConfig::compression() const {
 int32_t RunConfig::replicas() const { return state_->options.runtime ? state_->options.runtime->replicas : 1; }
 
 double RunConfig::heartbeat_secs() const { return state_->options.runtime.value_or(RuntimeOptions()).heartbeat_secs; }
-std::optional<int64_t> RunConfig::memory_limit() const { return state_->options.runtime.value_or(RuntimeOptions()).memory_limit; }
+std::optional<int64_t> RunConfig::memory_limit() const {
+  return state_->options.runtime.value_or(RuntimeOptions()).memory_limit;
+}
 double RunConfig::lost_grace_secs() const { return state_->options.runtime.value_or(RuntimeOptions()).lost_grace_secs; }
 
 RunConfig RunConfig::replace(const RunConfigChanges& changes) const {

@@ -140,8 +140,8 @@ Task<Result<void>> CheckpointSaver::save_at_end(cluster::Store& store, LoopConte
                                                 cluster::Positions own_positions) {
   SHOAL_CO_TRY_VOID(co_await save_if_moved(store, context, std::move(own_positions)));
   if (last_is_spared_) {
-    co_return unavailable("training has come to its end, but model_dir does not take the last checkpoint, which is " + last_prefix_ +
-                          ": make room there and start again, which ends the job from that checkpoint");
+    co_return unavailable("training has come to its end, but model_dir does not take the last checkpoint, which is " +
+                          last_prefix_ + ": make room there and start again, which ends the job from that checkpoint");
   }
   co_return co_await end_at(store, context, context.global_step());
 }
@@ -209,7 +209,8 @@ void CheckpointSaver::leave_spare_dir(int64_t step) {
   if (!list || (*list && checkpoint::step_of((*list)->newest).value_or(0) > step)) return;
   const Result<void> removed = checkpoint::remove_listed(env_.storage(), options_.spare_dir);
   spare_is_empty_ = bool(removed);
-  if (!removed) env_.log().warning_once("spare folder", "the spare folder keeps its checkpoint: " + removed.error().message());
+  if (!removed)
+    env_.log().warning_once("spare folder", "the spare folder keeps its checkpoint: " + removed.error().message());
 }
 
 /// Writes to model_dir, and tries again while the folder cannot be reached, for example while a file server starts again.
@@ -238,7 +239,8 @@ Task<Result<void>> CheckpointSaver::write_to_model_dir(cluster::Store& store, cl
 }
 
 /// Writes the checkpoint. If the previous checkpoint could not be read, writes it again without sharing files of that one.
-Task<Result<void>> CheckpointSaver::try_to_write(cluster::Store& store, cluster::Snapshot& snapshot, const std::string& folder) {
+Task<Result<void>> CheckpointSaver::try_to_write(cluster::Store& store, cluster::Snapshot& snapshot,
+                                                 const std::string& folder) {
   const bool spare = !options_.spare_dir.empty() && folder == options_.spare_dir;
   Result<void> written = co_await try_to_write(store, snapshot, folder, spare ? std::nullopt : options_.sharing);
   if (written || !sharing_failed_) co_return written;
@@ -248,8 +250,8 @@ Task<Result<void>> CheckpointSaver::try_to_write(cluster::Store& store, cluster:
 
 /// Writes the data files first, which takes long. Only then asks whether another process leads by now, and publishes the
 /// checkpoint at once.
-Task<Result<void>> CheckpointSaver::try_to_write(cluster::Store& store, cluster::Snapshot& snapshot, const std::string& folder,
-                                                 std::optional<checkpoint::Sharing> sharing) {
+Task<Result<void>> CheckpointSaver::try_to_write(cluster::Store& store, cluster::Snapshot& snapshot,
+                                                 const std::string& folder, std::optional<checkpoint::Sharing> sharing) {
   const int64_t step = int64_t(snapshot.info().global_step);
   const bool spare = !options_.spare_dir.empty() && folder == options_.spare_dir;
   disk_failed_ = sharing_failed_ = false;
@@ -260,8 +262,7 @@ Task<Result<void>> CheckpointSaver::try_to_write(cluster::Store& store, cluster:
     using Folder = checkpoint::Writer::Folder;
     SHOAL_TRY_VOID(look_at_place());
     SHOAL_TRY(auto begun, of_disk(checkpoint::Writer::begin(env_.storage(), folder, step,
-                                                            spare ? Folder::kMadeIfMissing : Folder::kIsThere,
-                                                            sharing)));
+                                                            spare ? Folder::kMadeIfMissing : Folder::kIsThere, sharing)));
     for (const cluster::ShardSpec& shard : snapshot.plan().shards) {
       auto arena = of_disk(begun->add_arena(arena_layout(shard, snapshot.info())));
       if (arena) {
@@ -311,7 +312,8 @@ Task<Result<void>> CheckpointSaver::try_to_write(cluster::Store& store, cluster:
   co_return Result<void>{};
 }
 
-Task<Result<void>> CheckpointSaver::stream(cluster::Snapshot& snapshot, checkpoint::Writer& writer, int arena_number, int shard) {
+Task<Result<void>> CheckpointSaver::stream(cluster::Snapshot& snapshot, checkpoint::Writer& writer, int arena_number,
+                                           int shard) {
   const cluster::ShardSpec& spec = snapshot.plan().shards[size_t(shard)];
   for (const cluster::ArenaIndex arena : saved_arenas(spec, snapshot.info())) {
     for (uint64_t offset = 0; offset < spec.arena_bytes; offset += kPartBytes) {

@@ -21,8 +21,8 @@ struct SaverOptions {
   std::string model_dir;
   std::string spare_dir = {};  ///< The run's own folder in RunConfigOptions::spare_dir; empty: none.
   std::string numerics;        ///< The description of the numerics, which is stored with each checkpoint.
-  std::string fingerprint;   ///< The fingerprint of the model, stored with each checkpoint.
-  std::string meaning = {};  ///< Meaning and rest of the model (SaveInfo), stored with each checkpoint.
+  std::string fingerprint;     ///< The fingerprint of the model, stored with each checkpoint.
+  std::string meaning = {};    ///< Meaning and rest of the model (SaveInfo), stored with each checkpoint.
   std::string rest = {};
   std::string run = {};  ///< The description of the run (checkpoint::encode_run()), stored with each checkpoint.
   /// Tells whether the folder is still this run's. Called on the compute thread before anything is written and again before

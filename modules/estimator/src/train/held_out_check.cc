@@ -19,8 +19,10 @@ class BothInputs {
     if (!training_ || !evaluation_) return;
     if (training_->overlaps_by_shuffle(*evaluation_)) {
       env_.log().warning(
-          "the evaluation may measure elements that were trained on: both inputs take or skip elements behind the same shuffle, "
-          "whose order is another one each time; take and skip (or split) first, and shuffle the training part behind that");
+          "the evaluation may measure elements that were trained on: both inputs take or skip elements behind the same "
+          "shuffle, "
+          "whose order is another one each time; take and skip (or split) first, and shuffle the training part behind "
+          "that");
     }
     compared_ = true;
     training_.reset();

@@ -13,8 +13,7 @@
 namespace shoal {
 
 struct InputWatchOptions {
-  std::shared_ptr<ProgressHook>
-      progress;  ///< Shows the share of time spent waiting. Null: it is not shown.
+  std::shared_ptr<ProgressHook> progress;  ///< Shows the share of time spent waiting. Null: it is not shown.
   /// Receives a window's share of waiting as scalar "input_wait" if it is a tenth or more, or if the window before was
   /// reported. Null: no events.
   monitor::EventWriter* events = nullptr;

@@ -118,8 +118,7 @@ Task<Result<bool>> TrainRun::give_way(TrainingLoop& loop) {
   Result<bool> saved = co_await loop.save_to_give_way();
   if (saved && !*saved) co_return true;
   if (!saved && loop.is_recoverable(saved.error())) {
-    env_.log().warning(
-        "this task gives way while a server is lost: the steps since the last checkpoint are lost with it");
+    env_.log().warning("this task gives way while a server is lost: the steps since the last checkpoint are lost with it");
   } else if (!saved && !gives_way(env_, saved.error())) {
     co_return saved;
   }

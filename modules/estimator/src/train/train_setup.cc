@@ -25,7 +25,8 @@ namespace {
 std::string numerics_text(const backends::Numerics& numerics) {
   std::string text = numerics.backend + " " + numerics.version;
   if (!numerics.isa.empty()) {
-    text += ", " + numerics.isa + ", " + std::to_string(numerics.threads) + (numerics.threads == 1 ? " thread" : " threads");
+    text +=
+        ", " + numerics.isa + ", " + std::to_string(numerics.threads) + (numerics.threads == 1 ? " thread" : " threads");
   }
   if (numerics.compute_dtype != DType::kFloat32) text.append(", ").append(to_string(numerics.compute_dtype));
   return text;
@@ -251,7 +252,8 @@ ModelBytes model_bytes(const std::vector<cluster::VariableSpec>& specs) {
     sum.gradients = bounded_sum(sum.gradients, spec.lazy_rows ? 0 : bytes);
     const uint64_t slots = bounded_product(uint64_t(nn::slot_count(spec.rule)), bytes);
     sum.slots = bounded_sum(sum.slots, slots);
-    if (changes_little(spec) && bytes >= checkpoint::Sharing{}.bytes_min) sum.tables = bounded_sum(sum.tables, bounded_sum(bytes, slots));
+    if (changes_little(spec) && bytes >= checkpoint::Sharing{}.bytes_min)
+      sum.tables = bounded_sum(sum.tables, bounded_sum(bytes, slots));
     if (bytes > largest_bytes) sum.largest = &spec;
     largest_bytes = std::max(largest_bytes, bytes);
   }
@@ -263,7 +265,8 @@ ModelBytes model_bytes(const std::vector<cluster::VariableSpec>& specs) {
 Result<void> check_memory(const TrainScope& scope, const ModelBytes& bytes) {
   uint64_t least = bytes.weights;
   if (!scope.distributed()) {
-    least = bounded_sum(least, bounded_sum(bytes.slots, bounded_product(uint64_t(scope.config().replicas()), bytes.gradients)));
+    least =
+        bounded_sum(least, bounded_sum(bytes.slots, bounded_product(uint64_t(scope.config().replicas()), bytes.gradients)));
   }
   std::string whose = "the model";
   if (bytes.largest) {
@@ -314,7 +317,8 @@ Result<void> make_store(TrainScope& scope, TrainerFolder& folder, const Resumabl
                                              .allow_non_finite = scope.config().allow_non_finite()});
   }
   if (scope.leads() && scope.config().saves_checkpoints()) {
-    const checkpoint::Sharing sharing{.bytes_min = host_of(scope.config()).table_bytes_min, .changes_max = changes_max(bytes)};
+    const checkpoint::Sharing sharing{.bytes_min = host_of(scope.config()).table_bytes_min,
+                                      .changes_max = changes_max(bytes)};
     SaverOptions options{.model_dir = scope.model_dir(),
                          .spare_dir = folder.spare_dir(),
                          .numerics = numerics_text(model.numerics()),

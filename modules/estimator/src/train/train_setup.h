@@ -19,10 +19,10 @@ namespace shoal {
 
 struct TrainSetup {
   std::unique_ptr<BuiltModel> model;
-  std::vector<std::shared_ptr<Hook>> hooks;      ///< In the order of calls (shoal/estimator/hooks.h).
-  bool stops_quietly = false;                    ///< See LoopOptions::stops_quietly.
+  std::vector<std::shared_ptr<Hook>> hooks;  ///< In the order of calls (shoal/estimator/hooks.h).
+  bool stops_quietly = false;                ///< See LoopOptions::stops_quietly.
   std::vector<std::string> fetch_names;  ///< The names of the values that hooks fetch, in the order of a program's results.
-  NamedValues final_values;                      ///< The values that hooks read at the end (HookSetup::fetch_at_end()).
+  NamedValues final_values;              ///< The values that hooks read at the end (HookSetup::fetch_at_end()).
   std::shared_ptr<ProgressHook> progress;        ///< One of the hooks.
   std::unique_ptr<monitor::EventWriter> events;  ///< Null if this task writes no summaries.
   std::unique_ptr<CheckpointSaver> saver;        ///< Null if this task saves no checkpoints.

@@ -28,7 +28,7 @@ class TrainTask {
   TrainerFolder folder_;
   // The inputs of this trainer, or of all replicas that are computed here.
   std::vector<std::unique_ptr<ResumableInput>> inputs_;
-  std::optional<TrainRun> run_;                          // None until training is set up.
+  std::optional<TrainRun> run_;  // None until training is set up.
   TrainEnd end_;
 };
 

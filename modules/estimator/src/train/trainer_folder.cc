@@ -100,11 +100,10 @@ Result<void> TrainerFolder::make_and_lock() {
 void TrainerFolder::remove_what_was_left() {
   Storage& storage = scope_.env.storage();
   if (lock_) checkpoint::remove_unfinished(storage, scope_.model_dir());
-  remove_temporary_files(
-      scope_.env, scope_.model_dir(),
-      {"training_finished.tmp-", "training_run.tmp-", "graph.json.tmp-", "run.json.tmp-", "profile.json.tmp-",
-       "report.json.tmp-"},
-      lock_ ? Duration::zero() : Duration(kAbandonedAfter));
+  remove_temporary_files(scope_.env, scope_.model_dir(),
+                         {"training_finished.tmp-", "training_run.tmp-", "graph.json.tmp-", "run.json.tmp-",
+                          "profile.json.tmp-", "report.json.tmp-"},
+                         lock_ ? Duration::zero() : Duration(kAbandonedAfter));
   const std::string learned = join_path(scope_.model_dir(), "learned");
   const auto files = storage.list(learned);
   if (!lock_ || !files) return;
@@ -230,7 +229,8 @@ std::unique_ptr<checkpoint::Reader> TrainerFolder::newer_in_spare_dir(const chec
   Result<std::unique_ptr<checkpoint::Reader>> found = checkpoint::latest_intact(storage, folder, warnings());
   if (!found) scope_.env.log().warning("the spare folder is left out: " + found.error().message());
   if (!found || !*found || (newest && (*found)->global_step() <= newest->global_step())) return nullptr;
-  scope_.env.log().warning("training goes on from the spare folder, whose checkpoint could not be written to " + scope_.model_dir());
+  scope_.env.log().warning("training goes on from the spare folder, whose checkpoint could not be written to " +
+                           scope_.model_dir());
   return std::move(found).value();
 }
 

@@ -28,7 +28,11 @@ Result<data::Position> decode_position(std::string_view bytes) {
 }
 
 TrainingLoop::TrainingLoop(Environment& env, LoopContext& context, LoopOptions options)
-    : env_(env), context_(context), options_(std::move(options)), replicas_(options_.inputs.size()), input_watch_(env, options_.input_watch) {
+    : env_(env),
+      context_(context),
+      options_(std::move(options)),
+      replicas_(options_.inputs.size()),
+      input_watch_(env, options_.input_watch) {
   if (const auto& train_op = options_.model->spec().train_op) {
     scalars_.resize(train_op->scalars.size());
     scalar_values_.resize(nn::scalar_values(*train_op).size());

@@ -50,7 +50,7 @@ struct LoopOptions {
   /// True if training ends without an error where it otherwise ends with NanLoss (NanGuardOptions::fail is false).
   bool stops_quietly = false;
   cluster::UpdateObserver* observer = nullptr;  ///< Null in programs: observers are for simulations and tests.
-  monitor::TaskMeters* meters = nullptr;  ///< Null if the task has no endpoint for monitoring systems.
+  monitor::TaskMeters* meters = nullptr;        ///< Null if the task has no endpoint for monitoring systems.
   /// Tells the leading task whether model_dir is still this run's. Called at an interval on the compute thread. An error
   /// other than Unavailable ends the training. Null: no check.
   std::function<Result<void>()> check_place;
@@ -145,9 +145,9 @@ class TrainingLoop {
     size_t replica = 0;         ///< The replica to which the batch and the input belong.
     bool observed = false;
   };
-  std::vector<Replica> replicas_;    // By input.
+  std::vector<Replica> replicas_;  // By input.
   data::Batch next_batch_;  // The next batch is drawn into this member if final values need the last batch at the end.
-  Running running_;                  // The program of the replica that is computed now.
+  Running running_;         // The program of the replica that is computed now.
   std::vector<Tensor> kept_values_;  // Values of the replica that hooks see, kept while other replicas are computed.
   std::vector<double> scalars_;
   std::vector<cluster::RowGradients> row_gradients_;  // Views into the program, set after each run.

@@ -14,9 +14,10 @@ void warn_about_input(Logger& log, const data::Dataset& dataset, const RunConfig
   const int trainers = config.num_trainers();
   if (trainers <= 1) return;
   if (!dataset.has_unseeded_shuffle() && !dataset.depends_on_trainer()) {
-    log.warning_once("same input on all trainers", "the training input is the same, in the same order, on all " + std::to_string(trainers) +
-                                  " trainers: they compute the same gradients and nothing is gained; add a shuffle without "
-                                  "a seed, or shard(num_trainers, trainer_index)");
+    log.warning_once("same input on all trainers",
+                     "the training input is the same, in the same order, on all " + std::to_string(trainers) +
+                         " trainers: they compute the same gradients and nothing is gained; add a shuffle without "
+                         "a seed, or shard(num_trainers, trainer_index)");
   }
   if (dataset.unseeded_shuffle_before_shard()) {
     log.warning_once("shard behind shuffle",
@@ -24,9 +25,10 @@ void warn_about_input(Logger& log, const data::Dataset& dataset, const RunConfig
                      "elements are lost and others repeat; put shard before shuffle, or give that shuffle a seed");
   }
   if (!has_max_steps && !dataset.has_shard() && dataset.is_finite().value_or(false)) {
-    log.warning_once("a pass for each trainer", "each of the " + std::to_string(trainers) +
-                                 " trainers makes its own pass over the input, so the "
-                                 "model is trained on as many passes; set max_steps, or shard the input by trainer");
+    log.warning_once("a pass for each trainer",
+                     "each of the " + std::to_string(trainers) +
+                         " trainers makes its own pass over the input, so the "
+                         "model is trained on as many passes; set max_steps, or shard the input by trainer");
   }
 }
 

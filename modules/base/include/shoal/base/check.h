@@ -7,8 +7,7 @@ namespace shoal {
 [[noreturn]] void check_failed(const char* condition, const char* file, int line);
 }  // namespace shoal
 
-#define SHOAL_CHECK(condition) \
-  ((condition) ? static_cast<void>(0) : ::shoal::check_failed(#condition, __FILE__, __LINE__))
+#define SHOAL_CHECK(condition) ((condition) ? static_cast<void>(0) : ::shoal::check_failed(#condition, __FILE__, __LINE__))
 #ifdef NDEBUG
 #define SHOAL_DCHECK(condition) static_cast<void>(sizeof(!(condition)))
 #else

@@ -33,17 +33,29 @@ struct dtype_of {
                 "tensors hold float, int32_t, int64_t, uint8_t, bool or std::string: convert to one of them");
 };
 template <>
-struct dtype_of<float> { static constexpr DType value = DType::kFloat32; };
+struct dtype_of<float> {
+  static constexpr DType value = DType::kFloat32;
+};
 template <>
-struct dtype_of<int32_t> { static constexpr DType value = DType::kInt32; };
+struct dtype_of<int32_t> {
+  static constexpr DType value = DType::kInt32;
+};
 template <>
-struct dtype_of<int64_t> { static constexpr DType value = DType::kInt64; };
+struct dtype_of<int64_t> {
+  static constexpr DType value = DType::kInt64;
+};
 template <>
-struct dtype_of<uint8_t> { static constexpr DType value = DType::kUInt8; };
+struct dtype_of<uint8_t> {
+  static constexpr DType value = DType::kUInt8;
+};
 template <>
-struct dtype_of<bool> { static constexpr DType value = DType::kBool; };
+struct dtype_of<bool> {
+  static constexpr DType value = DType::kBool;
+};
 template <>
-struct dtype_of<std::string> { static constexpr DType value = DType::kString; };
+struct dtype_of<std::string> {
+  static constexpr DType value = DType::kString;
+};
 template <class T>
 inline constexpr DType dtype_of_v = dtype_of<T>::value;
 

@@ -58,7 +58,9 @@ struct Promise : PromiseBase {
   std::optional<T> value;
   Task<T> get_return_object();
   template <class U>
-  void return_value(U&& result) { value.emplace(std::forward<U>(result)); }
+  void return_value(U&& result) {
+    value.emplace(std::forward<U>(result));
+  }
   void unhandled_exception() noexcept {
     if constexpr (std::is_constructible_v<T, Error>) {
       value.emplace(error_of_unhandled_exception());
@@ -95,7 +97,9 @@ class [[nodiscard]] Task {
     }
     return *this;
   }
-  ~Task() { if (handle_) handle_.destroy(); }
+  ~Task() {
+    if (handle_) handle_.destroy();
+  }
 
   bool valid() const { return bool(handle_); }
   bool done() const { return handle_.done(); }

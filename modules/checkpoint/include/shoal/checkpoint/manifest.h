@@ -23,7 +23,7 @@ namespace shoal::checkpoint {
 /// The parts of a piece that changed after the piece was written. A later save writes them to another file. For this
 /// purpose the piece is divided into units of `unit_bytes`, numbered from 0; the last unit may be shorter.
 struct Patch {
-  uint32_t file = 0;    ///< An index into Manifest::files.
+  uint32_t file = 0;  ///< An index into Manifest::files.
   /// Where the numbers of the changed units begin: `count` int64 values, ascending. The units follow.
   uint64_t offset = 0;
   uint64_t count = 0;
@@ -44,8 +44,8 @@ struct Piece {
   uint64_t bytes = 0;
   int64_t row_begin = 0;
   int64_t row_end = 0;
-  uint64_t checksum = 0;             ///< The XXH3-64 of these bytes, before any patch.
-  std::vector<Patch> patches = {};   ///< From the oldest to the newest. The newest patch of a unit counts.
+  uint64_t checksum = 0;            ///< The XXH3-64 of these bytes, before any patch.
+  std::vector<Patch> patches = {};  ///< From the oldest to the newest. The newest patch of a unit counts.
   friend bool operator==(const Piece&, const Piece&) = default;
 };
 

@@ -14,11 +14,11 @@ namespace shoal::cli::launch {
 struct EmitJob {
   cluster::ClusterSize size;
   std::vector<std::string> command;  ///< The program and its arguments.
-  std::string name{};  ///< The job's name: lower-case letters, digits and '-'. Empty: made from the program's name.
-  std::string image{};               ///< The image of containers. Empty: `name`.
-  std::string rendezvous{};          ///< For systemd: the host:port at which rank 0 answers.
-  std::string model_dir{};           ///< The model's folder, which emit() reads from `command`.
-  PolicyOptions policy{};            ///< How often tasks are restarted, and how long they may take to leave.
+  std::string name{};        ///< The job's name: lower-case letters, digits and '-'. Empty: made from the program's name.
+  std::string image{};       ///< The image of containers. Empty: `name`.
+  std::string rendezvous{};  ///< For systemd: the host:port at which rank 0 answers.
+  std::string model_dir{};   ///< The model's folder, which emit() reads from `command`.
+  PolicyOptions policy{};    ///< How often tasks are restarted, and how long they may take to leave.
   /// The options on the command line that not every engine can obey ("--max-restarts", "--image", ...). The chosen engine
   /// refuses the options that it cannot obey.
   std::vector<std::string> options{};

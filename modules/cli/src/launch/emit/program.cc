@@ -155,8 +155,9 @@ Result<void> check_program(EmitJob& job, const Engine& engine) {
   }
   SHOAL_TRY_VOID(check_model_dir(job.model_dir, job.command[command.program], engine));
   if (command.value("--spare-dir") && engine.on_other_machines) {
-    return refused(engine, "--spare-dir: the emitted files let tasks write to the model's folder only; leave it out "
-                           "here, and add it, with its folder, to those files");
+    return refused(engine,
+                   "--spare-dir: the emitted files let tasks write to the model's folder only; leave it out "
+                   "here, and add it, with its folder, to those files");
   }
   return engine.name == "systemd" ? check_unit(job.command, command, engine) : Result<void>();
 }

@@ -11,20 +11,13 @@ namespace shoal::cli::launch {
 namespace {
 
 // The user's own options stand before these. If an option is given twice, ssh obeys the first.
-constexpr const char* kOptions[] = {"-T",
-                                    "-a",
-                                    "-x",
+constexpr const char* kOptions[] = {"-T", "-a", "-x",
                                     "-oBatchMode=yes",  // No user is there whom ssh could ask for a password.
-                                    "-oStrictHostKeyChecking=yes",
-                                    "-oConnectTimeout=10",
-                                    "-oServerAliveInterval=5",
+                                    "-oStrictHostKeyChecking=yes", "-oConnectTimeout=10", "-oServerAliveInterval=5",
                                     // With ServerAliveInterval above, ssh notices a connection that was lost silently.
-                                    "-oServerAliveCountMax=3",
-                                    "-oControlMaster=no",
+                                    "-oServerAliveCountMax=3", "-oControlMaster=no",
                                     "-oControlPath=none",  // The session has its own connection, which ends with it.
-                                    "-oClearAllForwardings=yes",
-                                    "-oRemoteCommand=none",
-                                    "-oPermitLocalCommand=no",
+                                    "-oClearAllForwardings=yes", "-oRemoteCommand=none", "-oPermitLocalCommand=no",
                                     "-oLogLevel=ERROR"};
 
 std::string last_line(std::string_view text) {

@@ -10,7 +10,7 @@
 namespace shoal::cluster {
 
 struct StrategyText {
-  bool sync = false;                              ///< False for asynchronous updates.
+  bool sync = false;  ///< False for asynchronous updates.
   /// For synchronous updates: the number of gradients per update; nothing means one for each trainer.
   std::optional<int> replicas_to_aggregate = {};
 };

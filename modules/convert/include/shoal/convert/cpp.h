@@ -24,7 +24,7 @@ struct Calibration {
 };
 
 struct CppOptions {
-  std::string name = "model";  ///< The name of the files, an identifier; the source includes "<name>.h".
+  std::string name = "model";        ///< The name of the files, an identifier; the source includes "<name>.h".
   std::string name_space = "model";  ///< The namespace of the functions: identifiers with "::" between them.
   /// The sizes of axes that vary, by name ("time": 40). The batch is one example, and needs no entry.
   std::map<std::string, int64_t> axes = {};
@@ -45,8 +45,8 @@ struct CppPort {
   std::string title;  ///< The name of the feature, or of the signature's output.
   DType dtype = DType::kFloat32;
   int64_t elements = 0;
-  std::string node;                 ///< The node of the model's graph that computes this value.
-  int output = 0;                   ///< The index of the output of `node` that holds this value.
+  std::string node;                  ///< The node of the model's graph that computes this value.
+  int output = 0;                    ///< The index of the output of `node` that holds this value.
   std::vector<std::string> names{};  ///< For an output of ids: the names that the ids stand for, if the model knows them.
 };
 

@@ -27,7 +27,7 @@ struct OnnxOptions {
 /// ONNX has no op that hashes texts or ids. So the result of each hash is an input of the file, which the caller computes.
 struct TransformedInput {
   std::string name;  ///< The name of the file's input, an int64 tensor of the shape that the ids have in Shoal.
-  std::string how;  ///< How the ids are computed, in words: "hash64(text of feature \"town\") modulo 100; ...".
+  std::string how;   ///< How the ids are computed, in words: "hash64(text of feature \"town\") modulo 100; ...".
   std::string node;  ///< The name of the node of the model's graph that computes these ids.
 };
 

@@ -55,7 +55,7 @@ std::vector<CsvColumn> csv_columns(const std::string& path, const CsvOptions& op
 
 /// The kinds of fields that csv_columns() tells apart.
 enum class CsvFieldKind {
-  kMissing,  ///< The field is empty, has only blanks, or is the text for missing values.
+  kMissing,   ///< The field is empty, has only blanks, or is the text for missing values.
   kWhole,     ///< A whole number in digits alone that int64 holds.
   kFraction,  ///< Any other number.
   kText,

@@ -74,8 +74,8 @@ struct InterleaveOptions {
   bool deterministic = true;  ///< False: a parallel dataset that has no element ready loses its turn.
 };
 struct WindowOptions {
-  int64_t shift = 0;   ///< Elements from one window's begin to the next window's begin, >= 1. 0: the window size.
-  int64_t stride = 1;  ///< A window has every `stride`-th element, >= 1.
+  int64_t shift = 0;            ///< Elements from one window's begin to the next window's begin, >= 1. 0: the window size.
+  int64_t stride = 1;           ///< A window has every `stride`-th element, >= 1.
   bool drop_remainder = false;  ///< True: windows at the end with fewer elements are dropped.
 };
 struct BatchOptions {
@@ -102,7 +102,7 @@ struct BucketOptions {
 struct SampleOptions {
   /// One number >= 0 for each dataset: how often it is drawn, relative to the others. Default: all are equally likely.
   std::vector<double> weights = {};
-  std::optional<int64_t> seed = {};   ///< See ShuffleOptions::seed.
+  std::optional<int64_t> seed = {};  ///< See ShuffleOptions::seed.
   /// True: the result ends when a dataset that has ended is drawn. False: the result continues with the other datasets.
   bool stops_with_the_first = false;
 };

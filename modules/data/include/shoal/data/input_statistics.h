@@ -13,9 +13,8 @@ namespace shoal::data {
 struct StageStatistics {
   std::string name;       ///< The method of Dataset that made the stage, such as "map".
   uint64_t elements = 0;  ///< The number of elements that the stage has returned.
-  double seconds =
-      0;  ///< The stage's own work on all its threads together, without earlier stages and without waiting.
-  int threads = 1;  ///< The most threads that share the work.
+  double seconds = 0;     ///< The stage's own work on all its threads together, without earlier stages and without waiting.
+  int threads = 1;        ///< The most threads that share the work.
   bool is_beside = false;  ///< True: a later stage is a prefetch, so this stage works while the consumer does.
   bool is_source = false;  ///< True: the stage has no input.
 };

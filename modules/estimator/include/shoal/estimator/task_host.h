@@ -22,7 +22,7 @@ namespace monitor {
 class MetricsEndpoint;
 class ProgressDisplay;
 class TaskMeters;
-}
+}  // namespace monitor
 class Params;
 class RunConfig;
 
@@ -53,7 +53,7 @@ struct TaskHost {
   bool handle_signals = false;     ///< True: this task handles signals; at most one in a process may.
   std::shared_ptr<BufferPool> buffers = {};
   std::shared_ptr<cluster::UpdateObserver> observer = {};  ///< Observes the updates of the job; for simulations and tests.
-  std::optional<uint64_t> bytes_on_strand = {};    ///< ParameterServerOptions::bytes_on_strand; only simulations set it.
+  std::optional<uint64_t> bytes_on_strand = {};  ///< ParameterServerOptions::bytes_on_strand; only simulations set it.
   /// ShardSpec::own_part_bytes: a part of a shard ends once it has this size. Simulations, with small models, use less.
   uint64_t own_part_bytes = cluster::kOwnPartBytes;
   /// Each checkpoint contains tensors smaller than this as a whole (checkpoint::Sharing::bytes_min).
@@ -71,7 +71,7 @@ struct TaskHost {
   std::shared_ptr<PredictFile> predict = {};
   /// Null: the task trains. Else train_and_evaluate() and Estimator::train() measure the input, then end with Cancelled.
   std::shared_ptr<MeasureInput> measure_input = {};
-  std::optional<int64_t> profile_steps = {};                ///< The leading trainer profiles this many steps (profiler.h).
+  std::optional<int64_t> profile_steps = {};  ///< The leading trainer profiles this many steps (profiler.h).
   /// Measures the machine with this many threads, for profiles to compare kernels with. Default: the real machine.
   std::function<backends::MachineLimits(int threads)> measure_limits = backends::measure_machine_limits;
   /// The job's token or certificate, with which tcp connections are encrypted.

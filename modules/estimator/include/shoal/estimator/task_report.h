@@ -12,8 +12,8 @@
 namespace shoal {
 
 struct TaskReport {
-  std::string task = {};                       ///< The name of the task, such as "chief 0"; "" for a local run.
-  Metrics metrics = {};                        ///< Metrics of the last evaluation; empty if this task does not evaluate.
+  std::string task = {};  ///< The name of the task, such as "chief 0"; "" for a local run.
+  Metrics metrics = {};   ///< Metrics of the last evaluation; empty if this task does not evaluate.
   /// The evaluation with the lowest loss among all that eval_dir holds, those of earlier starts included. Empty if no
   /// evaluation has a number for its loss.
   Metrics best = {};
@@ -33,10 +33,10 @@ struct TaskReport {
 /// A model_dir in which a task of this process leads the training. The task has locked it, if the storage has locks.
 struct LedFolder {
   std::string model_dir = {};
-  std::string run = {};              ///< The id of the folder's run (run.json).
-  int64_t start = 0;                 ///< How often the run was started, this start included.
-  std::optional<int64_t> seed = {};  ///< The seed of the run.
-  bool trains = true;                ///< False if the run ended in an earlier start, so nothing is left to train.
+  std::string run = {};                   ///< The id of the folder's run (run.json).
+  int64_t start = 0;                      ///< How often the run was started, this start included.
+  std::optional<int64_t> seed = {};       ///< The seed of the run.
+  bool trains = true;                     ///< False if the run ended in an earlier start, so nothing is left to train.
   std::shared_ptr<Storage> storage = {};  ///< RunConfig::storage(); null: the file system.
 };
 

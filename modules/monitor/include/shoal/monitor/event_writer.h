@@ -31,7 +31,7 @@ struct EncodedImage {
   std::string_view bytes;  ///< A PNG or JPEG file.
   int64_t width = 0;       ///< In pixels, from 1 to 2^31 - 1, as is the height.
   int64_t height = 0;
-  int channels = 0;        ///< 1: grey, 2: grey and opacity, 3: red, green and blue, 4: these and opacity.
+  int channels = 0;  ///< 1: grey, 2: grey and opacity, 3: red, green and blue, 4: these and opacity.
 };
 
 /// A tensor of numbers in row-major order.

@@ -38,7 +38,7 @@ struct StepMeasure {
   uint64_t global_step = 0;
   uint64_t examples = 0;  ///< Examples in the task's own batch.
   double loss = 0;        ///< May be NaN or infinite.
-  Duration time{};  ///< From the request for weights to the confirmation of the update; includes waiting for input.
+  Duration time{};        ///< From the request for weights to the confirmation of the update; includes waiting for input.
 };
 
 /// Functions by which other threads reach a task while it runs.

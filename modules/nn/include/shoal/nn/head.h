@@ -72,8 +72,8 @@ class Head {
 // `logistic` in a binary_head()), and is the default of the regression heads.
 
 struct MultiClassHeadOptions {
-  int64_t n_classes = 0;                        ///< More than 2. There is no default.
-  std::string weight_column = {};               ///< The name of the feature with example weights. "": all are 1.
+  int64_t n_classes = 0;           ///< More than 2. There is no default.
+  std::string weight_column = {};  ///< The name of the feature with example weights. "": all are 1.
   /// The names of the n_classes classes, if labels are text. Empty: labels are ids.
   std::vector<std::string> label_vocabulary{};
   LossReduction loss_reduction = LossReduction::kSumOverBatchSize;
@@ -94,7 +94,7 @@ struct MultiClassHeadOptions {
 std::unique_ptr<Head> multi_class_head(MultiClassHeadOptions options);
 
 struct BinaryHeadOptions {
-  std::string weight_column = {};               ///< The name of the feature with example weights. "": all are 1.
+  std::string weight_column = {};  ///< The name of the feature with example weights. "": all are 1.
   /// The names of classes 0 and 1, if labels are text. Empty: labels are 0 and 1.
   std::vector<std::string> label_vocabulary{};
   LossReduction loss_reduction = LossReduction::kSumOverBatchSize;

@@ -17,9 +17,9 @@
 namespace shoal::tuning {
 
 struct TunerOptions {
-  std::optional<int64_t> trials{};       ///< The number of trials. Nothing: all of the sampler.
-  int parallel = 1;                      ///< The number of trials that run at the same time, 1 or more.
-  int retries = 2;                       ///< The number of restarts of a trial after failures that may be temporary.
+  std::optional<int64_t> trials{};  ///< The number of trials. Nothing: all of the sampler.
+  int parallel = 1;                 ///< The number of trials that run at the same time, 1 or more.
+  int retries = 2;                  ///< The number of restarts of a trial after failures that may be temporary.
   /// The longest time of a trial, all attempts together. An attempt that the end of the search interrupted does not count.
   std::optional<Duration> time_limit{};
   Duration kill_after = std::chrono::seconds(30);  ///< The time from SIGTERM until SIGKILL.

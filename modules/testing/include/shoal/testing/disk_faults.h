@@ -29,7 +29,7 @@ struct DiskFaults {
   double full = 0;                                     ///< For writes: no space is left, for this write and some after it.
   double bit_flip = 0;                                 ///< For writes: the write succeeds, but one bit is flipped.
   double slow = 0;                                     ///< For any call: it takes longer (DiskConnection::take_delay).
-  int64_t full_writes_max = 20;  ///< At most this many writes in a row find the disk full.
+  int64_t full_writes_max = 20;                        ///< At most this many writes in a row find the disk full.
   Duration slow_max = std::chrono::seconds(10);        ///< The longest delay of a slow call.
   std::function<bool(const std::string&)> flips_in{};  ///< Files in which bits may flip. Empty: all.
 
