@@ -14,6 +14,7 @@
 #include "plot/distributions.h"
 #include "plot/rates.h"
 #include "plot/reduction.h"
+#include "plot/run_facts.h"
 #include "plot/run_names.h"
 #include "plot/smoothing.h"
 #include "plot/terminal_figure.h"
@@ -221,6 +222,22 @@ TEST(PlotRates, AreThoseOfFourExamples) {
   const auto curve = precision_recall_of(four_examples());
   ASSERT_TRUE(curve);
   EXPECT_NEAR(curve->area, 0.5 * 1 + 0.5 * 2 / 3, 1e-12);
+}
+
+TEST(PlotRunFacts, NameTheFlagsInWhichRunsDiffer) {
+  const auto run = [](const char* flags) {
+    RunFacts run;
+    for (const auto& [name, value] : json::Json::parse(flags).items()) run.facts["flags." + name] = value;
+    run.facts["seed"] = run.facts.size();
+    return run;
+  };
+  EXPECT_THAT(differing_flags({run(R"({"batch":64,"rate":0.00111232,"units":[64,32],"same":1})"),
+                               run(R"({"batch":64,"rate":0.5,"units":[8],"same":1})"), run(R"({"batch":64,"same":1})")}),
+              ElementsAre("rate 0.001112, units 64,32", "rate 0.5, units 8", ""));
+  EXPECT_THAT(differing_flags({run(R"({"batch":64})")}), ElementsAre(""));
+  EXPECT_EQ(cut_text("höhe 12", 8), "höhe 12");
+  EXPECT_EQ(cut_text("höhe 12", 5), "höhe…");
+  EXPECT_EQ(cut_text("höhe 12", 0), "");
 }
 
 TEST(PlotRates, AreNoneWithoutBothClasses) {

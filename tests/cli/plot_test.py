@@ -190,6 +190,24 @@ class Pictures(InFolder):
                 self.assertAlmostEqual(x, step, delta=pixel_x)
                 self.assertAlmostEqual(y, losses[step], delta=pixel_y if not options else losses[step] * 0.02)
 
+    def test_legends_name_the_parameters_that_differ(self):
+        folders = []
+        for name, rate in (("a", 0.1), ("b", 0.00123456)):
+            folder, _ = self.run_of(name, 5)
+            flags = {"learning-rate": rate, "batch": 64}
+            (folder / "report.json").write_text(json.dumps({"seed": 1, "flags": flags}))
+            folders.append(folder)
+        picture = self.folder / "p.svg"
+        shoal("plot", *folders, "-o", picture)
+        texts = [item.text for item in xml.parse(picture).iter(SVG + "text")]
+        self.assertIn("a: learning-rate 0.1", texts)
+        self.assertIn("b: learning-rate 0.001235", texts)
+        drawn = shoal("plot", *folders, "--width", "100").stdout
+        self.assertRegex(drawn, r"(?m)^\S+ a .*  learning-rate 0\.1$")
+        self.assertNotIn("batch", drawn)
+        (folders[1] / "report.json").write_text("{")  # The curves are there all the same.
+        self.assertIn(" b ", shoal("plot", *folders, "--width", "100").stdout)
+
     def test_many_points_keep_their_extremes(self):
         values = [random.Random(step).random() for step in range(30000)]
         values[12345], values[23456] = 9.0, -9.0

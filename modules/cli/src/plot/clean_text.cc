@@ -45,6 +45,16 @@ std::string shortened(const std::string& text, size_t characters) {
   return "…" + text.substr(begin);
 }
 
+std::string cut_text(const std::string& text, size_t characters) {
+  if (characters_in(text) <= characters) return text;
+  if (characters == 0) return {};
+  size_t end = 0;
+  for (size_t begun = 0; end < text.size(); ++end) {
+    if (begins_character(text[end]) && begun++ == characters - 1) break;
+  }
+  return text.substr(0, end) + "…";
+}
+
 std::string xml_text(std::string_view text) {
   std::string escaped;
   for (const char byte : clean_text(text)) {

@@ -16,6 +16,9 @@ std::string clean_text(std::string_view text);
 /// ends.
 std::string shortened(const std::string& text, size_t characters);
 
+/// Returns at most `characters` characters of `text`. A longer text loses its end, which becomes "…".
+std::string cut_text(const std::string& text, size_t characters);
+
 /// Escapes text for XML, between tags or in an attribute.
 std::string xml_text(std::string_view text);
 

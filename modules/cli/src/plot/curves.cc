@@ -171,7 +171,7 @@ std::vector<Key> chosen_keys(const std::vector<Key>& all, const std::vector<std:
 
 std::vector<Run> coloured_runs(const std::vector<RunToDraw>& runs, const std::vector<Key>& keys) {
   std::vector<Run> coloured;
-  for (const RunToDraw& run : runs) coloured.push_back({run.name, std::nullopt});
+  for (const RunToDraw& run : runs) coloured.push_back({run.name, std::nullopt, run.parameters});
   std::vector<std::pair<double, size_t>> order;  // Ascending.
   for (size_t i = 0; i < runs.size(); ++i) order.emplace_back(INFINITY, i);
   // Prefers a metric that is known to be better if it is higher (or lower), and among such metrics one of evaluations.

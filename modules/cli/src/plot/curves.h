@@ -26,6 +26,7 @@ struct RunToDraw {
   const History* history = nullptr;
   std::string name;
   std::optional<double> examples_per_step;  ///< The number of examples in a step, for XAxis::kExamples.
+  std::string parameters = {};              ///< As in Run.
 };
 
 /// Returns the keys of `all` that match the patterns, in the order of the patterns. `all` has the keys of all runs, in

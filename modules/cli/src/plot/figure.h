@@ -16,6 +16,7 @@ struct Run {
   /// The index of the run's colour. Nothing: the run is one of many and is drawn in grey, so that the better runs stand
   /// out.
   std::optional<size_t> colour;
+  std::string parameters = {};  ///< The flags in which the run differs from others ("batch 64, dropout 0.2"); may be empty.
 };
 
 struct Line {

@@ -50,6 +50,7 @@ class PlottedRuns {
       SHOAL_TRY_VOID(reader.read());
       for (const Error& error : reader.take_damage()) damage_.push_back(error);
     }
+    if (facts_.empty()) read_facts();
     return {};
   }
   /// Complains about damaged files. Called at the end, since a sentence between two drawings would spoil them.
@@ -58,13 +59,12 @@ class PlottedRuns {
   }
   bool damaged() const { return !damage_.empty(); }
 
-  Result<std::vector<plot::RunToDraw>> runs() const {
+  std::vector<plot::RunToDraw> runs() const {
     std::vector<plot::RunToDraw> runs;
     for (size_t i = 0; i < readers_.size(); ++i) {
-      runs.push_back({&readers_[i].history(), names_[i], arguments_.examples_per_step});
+      runs.push_back({&readers_[i].history(), names_[i], arguments_.examples_per_step, parameters_[i]});
       if (arguments_.curves.x != plot::XAxis::kExamples || arguments_.examples_per_step) continue;
-      SHOAL_TRY(const plot::RunFacts facts, plot::read_run_facts(context_.storage, arguments_.folders[i]));
-      runs.back().examples_per_step = plot::batch_of(facts);
+      runs.back().examples_per_step = plot::batch_of(facts_[i]);
     }
     return runs;
   }
@@ -79,9 +79,20 @@ class PlottedRuns {
   }
 
  private:
+  /// Reads the runs' parameters for the legend. A run whose files cannot be read has none, and its curves are drawn all
+  /// the same.
+  void read_facts() {
+    for (const std::string& folder : arguments_.folders) {
+      facts_.push_back(plot::read_run_facts(context_.storage, folder).value_or(plot::RunFacts{}));
+    }
+    parameters_ = plot::differing_flags(facts_);
+  }
+
   Context& context_;
   const PlotArguments& arguments_;
   std::vector<plot::HistoryReader> readers_;
+  std::vector<plot::RunFacts> facts_;
+  std::vector<std::string> parameters_;  // The flags in which each run differs from others.
   std::vector<std::string> names_;
   std::vector<Error> damage_;
 };
@@ -100,8 +111,7 @@ Result<plot::Figure> draw(const std::vector<plot::RunToDraw>& runs, const PlotAr
 }
 
 Result<plot::Figure> draw_titled(const PlottedRuns& plotted, const PlotArguments& arguments, const plot::GridSize& size) {
-  SHOAL_TRY(const std::vector<plot::RunToDraw> runs, plotted.runs());
-  SHOAL_TRY(plot::Figure figure, draw(runs, arguments, size));
+  SHOAL_TRY(plot::Figure figure, draw(plotted.runs(), arguments, size));
   figure.title = arguments.title;
   return figure;
 }

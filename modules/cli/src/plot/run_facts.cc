@@ -1,8 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "plot/run_facts.h"
 
+#include <algorithm>
 #include <array>
+#include <set>
 
+#include "plot/clean_text.h"
+#include "shoal/base/format.h"
 #include "shoal/checkpoint/directory.h"
 #include "shoal/checkpoint/run_file.h"
 #include "shoal/json/text.h"
@@ -71,6 +75,16 @@ Result<void> read_checkpoint(Storage& storage, const std::string& model_dir, Run
   return {};
 }
 
+/// Shortens numbers, since legends have little room: 0.00111232 and not all digits.
+std::string flag_text(const json::Json& value) {
+  if (value.is_string()) return value.get<std::string>();
+  if (value.is_number_float()) return formatted("%.4g", value.get<double>());
+  if (!value.is_array()) return json::text_of(value);
+  std::string list;
+  for (const json::Json& one : value) list += (list.empty() ? "" : ",") + flag_text(one);
+  return list;
+}
+
 }  // namespace
 
 Result<RunFacts> read_run_facts(Storage& storage, const std::string& model_dir) {
@@ -79,6 +93,31 @@ Result<RunFacts> read_run_facts(Storage& storage, const std::string& model_dir) 
   SHOAL_TRY_VOID(read_run_file(storage, model_dir, facts));
   SHOAL_TRY_VOID(read_checkpoint(storage, model_dir, facts));
   return facts;
+}
+
+std::vector<std::string> differing_flags(const std::vector<RunFacts>& runs) {
+  constexpr std::string_view kPrefix = "flags.";
+  std::set<std::string> differing;
+  for (const RunFacts& run : runs) {
+    for (const auto& [name, value] : run.facts) {
+      const auto has_the_same = [&, &name = name, &value = value](const RunFacts& other) {
+        const auto found = other.facts.find(name);
+        return found != other.facts.end() && found->second == value;
+      };
+      if (name.starts_with(kPrefix) && !std::ranges::all_of(runs, has_the_same)) differing.insert(name);
+    }
+  }
+  std::vector<std::string> texts;
+  for (const RunFacts& run : runs) {
+    std::string& text = texts.emplace_back();
+    for (const std::string& name : differing) {
+      const auto found = run.facts.find(name);
+      if (found == run.facts.end()) continue;
+      text += (text.empty() ? "" : ", ") + name.substr(kPrefix.size()) + " " + flag_text(found->second);
+    }
+    text = clean_text(text);
+  }
+  return texts;
 }
 
 std::optional<double> batch_of(const RunFacts& facts) {

@@ -38,7 +38,10 @@ double draw_legend(SvgDocument& document, const std::vector<Run>& runs, double w
   size_t grey = 0;
   for (const Run& run : runs) {
     if (run.colour) {
-      add(run, shortened(run.name, size_t(std::max(8.0, (width - 60) / kSize))));
+      const size_t room = size_t(std::max(8.0, (width - 60) / kSize));
+      const std::string name = shortened(run.name, room);
+      const size_t left = room - std::min(room, characters_in(name) + 2);
+      add(run, run.parameters.empty() ? name : name + ": " + cut_text(run.parameters, left));
     } else {
       ++grey;
     }

@@ -12,8 +12,7 @@ namespace {
 size_t bytes_of(const std::string& text, size_t begin, size_t characters) {
   size_t at = begin;
   while (at < text.size()) {
-    const bool begins = (uint8_t(text[at]) & 0xc0) != 0x80;
-    if (begins && characters-- == 0) break;
+    if (begins_character(text[at]) && characters-- == 0) break;
     ++at;
   }
   return at;

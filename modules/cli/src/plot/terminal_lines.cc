@@ -89,6 +89,10 @@ std::string legend_of(const Line& line, const std::vector<Run>& runs, const Term
          numbers;
   const std::vector<std::string> cut = wrapped(text, int(room));
   if (cut.size() > 1) text = cut.front();
+  constexpr size_t kParametersLeast = 12;
+  const size_t used = characters_in(text) + 2;
+  const std::string& parameters = runs[line.run].parameters;
+  if (!parameters.empty() && used + kParametersLeast <= room) text += "  " + cut_text(parameters, room - used);
   return (style.colours ? coloured_text("━━", colour) : std::string(1, letter_of(runs, line.run)) + " ") + " " + text;
 }
 
