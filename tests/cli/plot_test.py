@@ -202,11 +202,11 @@ class Pictures(InFolder):
         texts = [item.text for item in xml.parse(picture).iter(SVG + "text")]
         self.assertIn("a: learning-rate 0.1", texts)
         self.assertIn("b: learning-rate 0.001235", texts)
-        drawn = shoal("plot", *folders, "--width", "100").stdout
+        drawn = shoal("plot", *folders, "--width", "100")
         self.assertRegex(drawn, r"(?m)^\S+ a .*  learning-rate 0\.1$")
         self.assertNotIn("batch", drawn)
         (folders[1] / "report.json").write_text("{")  # The curves are there all the same.
-        self.assertIn(" b ", shoal("plot", *folders, "--width", "100").stdout)
+        self.assertIn(" b ", shoal("plot", *folders, "--width", "100"))
 
     def test_many_points_keep_their_extremes(self):
         values = [random.Random(step).random() for step in range(30000)]

@@ -49,6 +49,11 @@ TEST(TrialCommand, TellsTrialsThatMayEndEarlyWhenToEvaluate) {
                                                                    "--save-checkpoints-steps=100", "--throttle-secs=0"));
   options.header.program = {"./train", "--steps", "900", "--save-checkpoints-steps=50", "--param", "throttle_secs=3"};
   EXPECT_EQ(trial_words(options, {}).size(), 7u);
+  // A searched interval and throttle are not given twice.
+  options.header.program = {"./train", "--steps=900"};
+  const tuning::Trial searched{.parameters = {{"save-checkpoints-steps", int64_t{10}}, {"throttle-secs", int64_t{1}}}};
+  EXPECT_THAT(trial_words(options, searched), ElementsAre("./train", "--steps=900", "--save-checkpoints-steps=10",
+                                                          "--throttle-secs=1", "--model-dir=s/trials/0000"));
 }
 
 TEST(TrialCommand, LaunchesAJob) {

@@ -11,13 +11,25 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kGivenBySearch{"model-dir", "json", "help", "predict", "measure-input", "param"};
 
-/// True if a word of the command is this flag.
-bool gives(const std::vector<std::string>& words, const std::string& flag) {
-  return std::ranges::any_of(words, [&](const std::string& word) { return word == flag || word.starts_with(flag + "="); });
+/// The name in "NAME=VALUE" or "NAME", with - for _, since flags take both.
+std::string name_in(std::string_view word) {
+  std::string name(word.substr(0, word.find('=')));
+  std::ranges::replace(name, '_', '-');
+  return name;
 }
 
-void add(std::vector<std::string>& words, const launch::ProgramCommand& own, const char* flag, int64_t value) {
-  if (!own.flag(flag)) words.push_back(std::string(flag) + "=" + std::to_string(value));
+/// True if the command gives a value to this flag: --NAME VALUE, --NAME=VALUE, --param NAME=VALUE or --param=NAME=VALUE.
+bool gives(const std::vector<std::string>& words, const std::string& name) {
+  constexpr std::string_view kParam = "--param";
+  bool is_param = false;  // True for the word behind --param.
+  for (std::string_view word : words) {
+    const bool holds_name = is_param || word.starts_with("--");
+    is_param = word == kParam;
+    if (word.starts_with("--param=")) word.remove_prefix(kParam.size() + 1);
+    while (word.starts_with('-')) word.remove_prefix(1);
+    if (holds_name && name_in(word) == name_in(name)) return true;
+  }
+  return false;
 }
 
 }  // namespace
@@ -31,7 +43,7 @@ Result<void> check_program(const std::vector<std::string>& program, const tuning
       return invalid_argument("--" + parameter.name + " cannot be searched; leave the parameter " + parameter.name +
                               " out");
     }
-    if (gives(program, "--" + parameter.name)) {
+    if (gives(program, parameter.name)) {
       return invalid_argument("the program's command gives --" + parameter.name +
                               ", which is a parameter of the search, too: leave one out");
     }
@@ -49,17 +61,20 @@ std::vector<std::string> trial_words(const TuneOptions& options, const tuning::T
   std::vector<std::string> words = options.launch;
   words.insert(words.end(), options.header.program.begin() + (options.launches_itself ? 1 : 0),
                options.header.program.end());
-  const launch::ProgramCommand own = launch::read_command(options.header.program);
   for (const auto& [name, value] : trial.parameters) words.push_back("--" + name + "=" + tuning::text_of(value));
   words.push_back("--model-dir=" + trial_folder(options, trial.number));
-  const auto searched = [&](std::string_view name) {
-    return std::ranges::any_of(trial.parameters, [&](const auto& parameter) { return parameter.first == name; });
+  const auto is_given = [&](const std::string& name) {
+    return gives(options.header.program, name) ||
+           std::ranges::any_of(trial.parameters, [&](const auto& parameter) { return parameter.first == name; });
   };
-  if (options.threads > 0 && !searched("threads")) add(words, own, "--threads", options.threads);
-  if (options.header.max_steps > 0 && !searched("steps")) add(words, own, "--steps", options.header.max_steps);
+  const auto add = [&](const char* name, int64_t value) {
+    if (!is_given(name)) words.push_back(std::string("--") + name + "=" + std::to_string(value));
+  };
+  if (options.threads > 0) add("threads", options.threads);
+  if (options.header.max_steps > 0) add("steps", options.header.max_steps);
   if (options.header.algorithm == tuning::Algorithm::kAsha) {
-    if (!own.flag("--save-checkpoints-secs")) add(words, own, "--save-checkpoints-steps", options.header.min_steps);
-    add(words, own, "--throttle-secs", 0);
+    if (!is_given("save-checkpoints-secs")) add("save-checkpoints-steps", options.header.min_steps);
+    add("throttle-secs", 0);
   }
   return words;
 }
