@@ -24,6 +24,7 @@ class Augmented : public ::testing::Test {
     if (words[0] == "rotate") return rotate(image, {.degrees = a, .fill = 90});
     if (words[0] == "brightness") return adjust_brightness(image, float(a));
     if (words[0] == "contrast") return adjust_contrast(image, float(a));
+    if (words[0] == "hue") return adjust_hue(image, float(a));
     return adjust_saturation(image, float(a));
   }
   /// float32 in, rounded at the end: the same but for what uint8 rounds in between.
@@ -60,7 +61,7 @@ TEST_F(Augmented, AreTheImagesOfPillow) {
     worst[words[0]].largest = std::max(worst[words[0]].largest, bytes.largest);
     worst[words[0]].beyond_share = std::max(worst[words[0]].beyond_share, bytes.beyond_share);
   }
-  EXPECT_EQ(worst.size(), 6);
+  EXPECT_EQ(worst.size(), 7);
   for (const auto& [what, found] : worst) {
     RecordProperty(what, std::to_string(found.largest) + " " + std::to_string(found.beyond_share));
   }
@@ -211,6 +212,26 @@ TEST_F(Augmented, ColoursJitterInTheirRanges) {
   EXPECT_TRUE(same_bits(color_jitter(image, {}, random), image));
 }
 
+TEST_F(Augmented, HuesTurnAroundTheCircle) {
+  const Tensor red = Tensor::of<float>(Shape{1, 1, 3}, {0.5f, 0.25f, 0.25f});
+  EXPECT_TRUE(same_bits(adjust_hue(red, 1.0f / 3), Tensor::of<float>(Shape{1, 1, 3}, {0.25f, 0.5f, 0.25f})));
+  EXPECT_TRUE(same_bits(adjust_hue(red, -1.0f / 3), Tensor::of<float>(Shape{1, 1, 3}, {0.25f, 0.25f, 0.5f})));
+  EXPECT_TRUE(same_bits(adjust_hue(red, 0.5f), Tensor::of<float>(Shape{1, 1, 3}, {0.25f, 0.5f, 0.5f})));
+  const Tensor image = as_floats(test_image(8, 8, 3));
+  for (RandomKey key = 0; key < 50; ++key) {
+    RandomStream random(key), without(key);
+    const Tensor one = color_jitter(image, {.hue = 0.1f}, random);
+    EXPECT_TRUE(same_bits(color_jitter(image, {}, without), image));
+    EXPECT_FALSE(same_bits(one, image));
+    for (size_t i = 0; i < one.as<float>().size(); i += 3) {
+      const auto* was = &image.as<float>()[i];
+      const auto* is = &one.as<float>()[i];
+      EXPECT_EQ(std::max({is[0], is[1], is[2]}), std::max({was[0], was[1], was[2]}));
+      EXPECT_NEAR(std::min({is[0], is[1], is[2]}), std::min({was[0], was[1], was[2]}), 1e-4);
+    }
+  }
+}
+
 TEST_F(Augmented, AreNormalizedByChannel) {
   const float mean[] = {0.5f, 0.25f}, stddev[] = {0.5f, 2.0f};
   const Tensor bytes = normalize(Tensor::of<uint8_t>(Shape{1, 2, 2}, {255, 0, 0, 255}), mean, stddev);
@@ -309,6 +330,10 @@ TEST(AugmentArguments, OutOfRangeAreRefused) {
       {"adjust_brightness", [&] { adjust_brightness(image, -1); }},
       {"adjust_contrast", [&] { adjust_contrast(image, NAN); }},
       {"adjust_saturation", [&] { adjust_saturation(four, 1); }},
+      {"adjust_hue", [&] { adjust_hue(four, 0.1f); }},
+      {"adjust_hue", [&] { adjust_hue(floats, 0.51f); }},
+      {"adjust_hue", [&] { adjust_hue(floats, NAN); }},
+      {"color_jitter", [&] { color_jitter(floats, {.hue = 0.6f}, random); }},
       {"color_jitter", [&] { color_jitter(floats, {.contrast = -0.5f}, random); }},
       {"normalize", [&] { normalize(image, half, zero); }},
       {"normalize", [&] { normalize(image, two, half); }},

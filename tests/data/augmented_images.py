@@ -3,6 +3,7 @@
 
     what numbers... BEFORE AFTER
 """
+import colorsys
 import pathlib
 import sys
 
@@ -36,6 +37,16 @@ def picture(height, width, grey):
     return Image.fromarray(pixels[:, :, 0] if grey else pixels)
 
 
+def turned(image, turns):
+    """The hue turned by Python's colorsys, pixel by pixel."""
+    pixels = np.asarray(image)
+    changed = np.empty_like(pixels)
+    for place in np.ndindex(pixels.shape[:2]):
+        hue, saturation, value = colorsys.rgb_to_hsv(*(pixels[place] / 255))
+        changed[place] = [int(255 * channel + 0.5) for channel in colorsys.hsv_to_rgb((hue + turns) % 1, saturation, value)]
+    return changed
+
+
 for height, width in [(1, 1), (2, 9), (40, 30), (61, 97)]:
     for grey in (False, True):
         image = picture(height, width, grey)
@@ -51,3 +62,5 @@ for height, width in [(1, 1), (2, 9), (40, 30), (61, 97)]:
             print("brightness", factor, 0, before, write(ImageEnhance.Brightness(image).enhance(factor)))
             print("contrast", factor, 0, before, write(ImageEnhance.Contrast(image).enhance(factor)))
             print("saturation", factor, 0, before, write(ImageEnhance.Color(image).enhance(factor)))
+        for turns in (-0.5, -0.31, 0, 0.001, 1 / 3, 0.5):
+            print("hue", turns, 0, before, write(image if grey else turned(image, turns)))

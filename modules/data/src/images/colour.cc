@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Changes brightness, contrast and saturation.
+// Changes brightness, contrast, saturation and hue.
 #include <algorithm>
+#include <cmath>
 #include <string>
 #include <utility>
 
@@ -33,6 +34,28 @@ Tensor moved_from(const Tensor& image, const ImageShape& shape, float factor, Ba
     }
   }
   return result;
+}
+
+/// Turns the hue of a pixel by so many sixths of a turn, and keeps its largest and its least value. Source: Smith, "Color
+/// gamut transform pairs" (1978), with one formula for the six sectors of the hue.
+template <class T>
+void turn_hue(const T* rgb, float sixths, T* to) {
+  const float red = float(rgb[0]), green = float(rgb[1]), blue = float(rgb[2]);
+  const float most = std::max({red, green, blue});
+  const float chroma = most - std::min({red, green, blue});
+  if (!(chroma > 0)) {  // A shade of grey has no hue.
+    std::copy_n(rgb, 3, to);
+    return;
+  }
+  const float hue = most == red     ? (green - blue) / chroma
+                    : most == green ? 2 + (blue - red) / chroma
+                                    : 4 + (red - green) / chroma;
+  constexpr float kSectors[] = {5, 3, 1};
+  for (int channel = 0; channel < 3; ++channel) {
+    float sector = kSectors[channel] + hue + sixths;
+    sector -= 6 * std::floor(sector / 6);
+    to[channel] = to_pixel<T>(most - chroma * std::clamp(std::min(sector, 4 - sector), 0.0f, 1.0f));
+  }
 }
 
 /// Returns the mean luma. For uint8 it is summed exactly, and then rounded.
@@ -70,6 +93,20 @@ Tensor adjust_saturation(const Tensor& image, float factor) {
   });
 }
 
+Tensor adjust_hue(const Tensor& image, float turns) {
+  const ImageShape shape = coloured_shape(image, "adjust_hue", 1);
+  require_image(turns >= -0.5f && turns <= 0.5f, "adjust_hue", image,
+                "the hue is to be turned by " + std::to_string(turns) + " turns; give -0.5 to 0.5");
+  if (shape.channels == 1 || turns == 0) return image;
+  return by_pixel_type(image, [&]<class T>(T) {
+    Tensor result(image.dtype(), image.shape());
+    const T* from = image.as<T>().data();
+    T* to = result.mutable_as<T>().data();
+    for (int64_t i = 0; i < shape.pixels(); ++i, from += 3, to += 3) turn_hue(from, 6 * turns, to);
+    return result;
+  });
+}
+
 Tensor color_jitter(const Tensor& image, const ColorJitterOptions& options, RandomStream& random) {
   using Adjust = Tensor (*)(const Tensor&, float);
   struct Step {
@@ -91,6 +128,9 @@ Tensor color_jitter(const Tensor& image, const ColorJitterOptions& options, Rand
   for (const Step& step : steps) {
     if (step.strength > 0) result = step.adjust(result, step.factor);
   }
+  require_image(options.hue >= 0 && options.hue <= 0.5f, "color_jitter", image,
+                "hue is " + std::to_string(options.hue) + "; give 0 to 0.5");
+  if (options.hue > 0) result = adjust_hue(result, options.hue * (2 * random.next_float() - 1));
   return result;
 }
 

@@ -111,14 +111,18 @@ Tensor adjust_contrast(const Tensor& image, float factor);
 /// Multiplies the distance of each value from the luma of its pixel by `factor`. 0 gives shades of grey. An image of one
 /// channel stays as it is.
 Tensor adjust_saturation(const Tensor& image, float factor);
+/// Turns the hue of each pixel by so many turns of the colour circle, -0.5 to 0.5 (1/3 makes red green), and keeps the
+/// largest and the least value of the pixel. An image of one channel, and 0 turns, change nothing.
+Tensor adjust_hue(const Tensor& image, float turns);
 
 struct ColorJitterOptions {
   float brightness = 0;  ///< With x >= 0 here, the factor is drawn uniformly from max(0, 1 - x) to 1 + x.
   float contrast = 0;    ///< The same.
   float saturation = 0;  ///< The same.
+  float hue = 0;         ///< The hue is turned by -hue to hue, drawn uniformly; 0 to 0.5.
 };
 /// Adjusts brightness, contrast and saturation, each by a factor that is drawn for it alone. The order of the three
-/// adjustments is drawn, too.
+/// adjustments is drawn, too. Then turns the hue, if `hue` is more than 0.
 Tensor color_jitter(const Tensor& image, const ColorJitterOptions& options, RandomStream& random);
 
 // ---- Numbers ---------------------------------------------------------------------------------------------------
