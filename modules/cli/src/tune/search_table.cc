@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "shoal/base/format.h"
+#include "shoal/data/csv_reader.h"
 
 namespace shoal::cli::tune {
 namespace {
