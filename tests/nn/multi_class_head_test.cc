@@ -57,6 +57,23 @@ class MultiClassHeadTest : public testing::Test {
   const double right_ = std::log(std::exp(10.0) + 2) - 10;  // The loss of row 1.
 };
 
+TEST_F(MultiClassHeadTest, TakesLabelsThatAreProbabilities) {
+  const auto head = multi_class_head({.n_classes = 3, .weight_column = "weight"});
+  labels_ = graph_.input("soft", DType::kFloat32, {batch_, 3});
+  Feeds feeds = worked_;
+  feeds["soft"] = floats(Shape{2, 3}, {0, 1, 0, 0, 1, 0});  // The classes of the worked example, as one-hot vectors.
+  const auto hard = evaluate(build(*head, Mode::kEval), {feeds});
+  EXPECT_NEAR(hard.at("average_loss"), (2 * wrong_ + right_) / 3, 1e-5);
+  EXPECT_NEAR(hard.at("accuracy"), 1.0 / 3, 1e-6);
+  feeds["soft"] = floats(Shape{2, 3}, {0.75f, 0.25f, 0, 0.25f, 0.75f, 0});
+  const auto soft = evaluate(build(*head, Mode::kEval), {feeds});
+  const double mixed = 0.75 * right_ + 0.25 * wrong_;  // Both rows: 3/4 of the likely class, 1/4 of another one.
+  EXPECT_NEAR(soft.at("average_loss"), mixed, 1e-5);
+  EXPECT_NEAR(soft.at("accuracy"), 1, 1e-6);
+  const auto weighted = multi_class_head({.n_classes = 3, .class_weights = {1, 2, 3}});
+  EXPECT_THAT(raised([&] { build(*weighted, Mode::kEval); }), HasSubstr("class_weights need labels that are ids"));
+}
+
 TEST_F(MultiClassHeadTest, WorkedNumbers) {
   const auto head = multi_class_head({.n_classes = 3});
   const HeadOutput output = build(*head, Mode::kEval);

@@ -104,6 +104,8 @@ def losses_of(name, logits, labels):
     x, y = torch.tensor(logits), torch.tensor(labels)
     if name == "multi_class":
         return functional.cross_entropy(x, y.reshape(-1).long(), reduction="none").numpy()
+    if name == "soft_classes":
+        return functional.cross_entropy(x, y, reduction="none").numpy()
     if name == "regression":
         return functional.mse_loss(x, y, reduction="none").numpy()
     if name == "poisson":
@@ -113,7 +115,7 @@ def losses_of(name, logits, labels):
 
 
 def predictions_of(name, logits):
-    if name == "multi_class":
+    if name in ("multi_class", "soft_classes"):
         best = logits.argmax(axis=1).reshape(-1, 1)
         return {"logits": logits, "probabilities": torch.softmax(torch.tensor(logits), 1).numpy(), "class_ids": best,
                 "all_class_ids": numpy.tile(numpy.arange(logits.shape[1]), (len(logits), 1))}
@@ -133,9 +135,10 @@ def predictions_of(name, logits):
 def compare_metrics(name, metrics, logits, labels, weights):
     compare(f"{name} average_loss", metrics["average_loss"], mean(losses_of(name, logits, labels), weights))
     expected = {"average_loss"}
-    if name == "multi_class":
+    if name in ("multi_class", "soft_classes"):
         expected |= {"accuracy"}
-        compare(f"{name} accuracy", metrics["accuracy"], mean((logits.argmax(axis=1) == labels[:, 0]) * 1.0, weights))
+        ids = labels[:, 0] if name == "multi_class" else labels.argmax(axis=1)
+        compare(f"{name} accuracy", metrics["accuracy"], mean((logits.argmax(axis=1) == ids) * 1.0, weights))
     elif name == "binary":
         p = sigmoid(logits)
         compare_threshold(name, metrics, labels, p, weights, 0.5, "")

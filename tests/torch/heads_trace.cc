@@ -41,6 +41,7 @@ std::vector<Case> cases() {
   const auto of_four = [](float uniform, float) { return std::floor(4 * uniform); };
   const auto probability = [](float uniform, float) { return uniform; };
   add("multi_class", multi_class_head({.n_classes = 4, .weight_column = "w"}), 1, of_four, DType::kInt64);
+  add("soft_classes", multi_class_head({.n_classes = 4, .weight_column = "w"}), 4, probability);
   add("binary", binary_head({.weight_column = "w", .thresholds = {0.25, 0.75}}), 1, one_if_likely);
   add("regression", regression_head({.label_dimension = 2, .weight_column = "w"}), 2, any);
   add("poisson", poisson_regression_head({.label_dimension = 2, .weight_column = "w"}), 2, count);

@@ -7,6 +7,7 @@
 
 #include "example_values.h"
 #include "shoal/graph/ops.h"
+#include "shoal/graph/ops_reduce.h"
 
 namespace shoal::nn {
 namespace {
@@ -38,6 +39,21 @@ Value per_row(const std::string& who, Value labels, Value logits) {
                          to_string(logits.shape()) + "; expected labels of shape " + to_string(DimShape(rows))));
 }
 
+/// The cross-entropy for labels that are a probability of each class.
+Value soft_cross_entropy(const std::string& who, const LabelsAndLogits& of, double smoothing) {
+  check_equal_shapes(who, "logits", of.logits, of.labels);
+  Value probabilities = of.labels;
+  if (smoothing > 0) {
+    const Dim classes = of.logits.shape().dims().back();
+    if (classes.is_symbol()) {
+      raise(invalid_argument(who + ": label_smoothing needs a number of classes, and the logits have shape " +
+                             to_string(of.logits.shape())));
+    }
+    probabilities = ops::scale(probabilities, 1 - smoothing) + smoothing / double(classes.size());
+  }
+  return ops::scale(ops::reduce_sum(ops::mul(probabilities, ops::log_softmax(of.logits)), {.axes = {-1}}), -1);
+}
+
 }  // namespace
 
 Value softmax_cross_entropy(const LabelsAndLogits& of, const CrossEntropyOptions& options) {
@@ -49,11 +65,13 @@ Value softmax_cross_entropy(const LabelsAndLogits& of, const CrossEntropyOptions
                            (logits.valid() ? std::string(to_string(logits.dtype())) + " " + to_string(logits.shape())
                                            : std::string("no value"))));
   }
+  if (of.labels.valid() && of.labels.dtype() == DType::kFloat32)
+    return soft_cross_entropy(who, of, options.label_smoothing);
   Value ids = per_row(who, of.labels, logits);
   if (ids.dtype() == DType::kInt32 || ids.dtype() == DType::kUInt8) ids = ops::cast(ids, DType::kInt64);
   if (ids.dtype() != DType::kInt64) {
     raise(invalid_argument(who + ": labels are " + std::string(to_string(ids.dtype())) +
-                           ", expected class ids of type int64, int32 or uint8"));
+                           ", expected class ids of type int64, int32 or uint8, or probabilities of type float32"));
   }
   return ops::softmax_cross_entropy({.labels = ids, .logits = logits}, {.label_smoothing = options.label_smoothing}).loss;
 }

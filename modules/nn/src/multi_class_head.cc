@@ -38,7 +38,18 @@ class MultiClassHead final : public LogitsHead {
 
   std::vector<ExportSignature> signatures() const override { return {classification("all_classes")}; }
 
+  /// Labels of type float32 are soft: a probability of each class.
+  static bool is_soft(Value labels) { return labels.dtype() == DType::kFloat32; }
+
   Value labels_of(Value labels, Value logits) const override {
+    if (is_soft(labels)) {
+      if (labels.shape() != logits.shape()) {
+        refuse("labels are float32 " + to_string(labels.shape()) + " and logits " + to_string(logits.shape()) +
+               "; labels of type float32 are probabilities of the classes, so that both shapes must be equal");
+      }
+      if (!class_weights_.empty()) refuse("class_weights need labels that are ids, and these are probabilities");
+      return labels;
+    }
     const Value ids = per_example("labels", numbers_of(labels, vocabulary_, {}), logits);
     const DType dtype = ids.dtype();
     if (dtype == DType::kInt64) return ids;
@@ -47,18 +58,22 @@ class MultiClassHead final : public LogitsHead {
       return ops::cast(ops::check_range(ids, {.low = 0, .high = highest, .whole = true, .what = "label"}), DType::kInt64);
     }
     if (dtype == DType::kUInt8) return ops::cast(ids, DType::kInt64);
-    refuse("labels are " + std::string(to_string(dtype)) + ", expected class ids of type int64, int32 or uint8");
+    refuse("labels are " + std::string(to_string(dtype)) +
+           ", expected class ids of type int64, int32 or uint8, or probabilities of type float32");
   }
 
   Value losses_of(Value labels, Value logits) const override {
     return softmax_cross_entropy({.labels = labels, .logits = logits});
   }
-  Value class_weights_of(Value labels) const override { return looked_up(class_weights_, labels); }
+  Value class_weights_of(Value labels) const override {
+    return is_soft(labels) ? Value() : looked_up(class_weights_, labels);
+  }
 
   std::vector<std::pair<std::string, Metric>> metrics_of(const Evaluated& evaluated) const override {
-    const Value class_ids = ops::reshape(evaluated.prediction("class_ids"), evaluated.labels.shape());
+    const Value ids = is_soft(evaluated.labels) ? ops::argmax(evaluated.labels) : evaluated.labels;
+    const Value class_ids = ops::reshape(evaluated.prediction("class_ids"), ids.shape());
     const MetricOptions weights{.weights = evaluated.weights};
-    const LabelsAndPredictions pair{.labels = evaluated.labels, .predictions = class_ids};
+    const LabelsAndPredictions pair{.labels = ids, .predictions = class_ids};
     constexpr int64_t kShownMax = 100;  // A confusion matrix of more classes is too large to be read as a picture.
     const int64_t classes = logits_dimension();
     return {{"average_loss", mean(evaluated.losses, weights)},

@@ -145,7 +145,7 @@ struct MixUpOptions {
 /// drawn for the whole batch from the distribution Beta(alpha, alpha). Call this in a map() behind Dataset::batch().
 ///
 ///   batch      features: a lone float32 tensor [n, ...]; labels: a lone float32 tensor [n, classes] (one_hot())
-///   returns    the same names, types and shapes
+///   returns    the same names, types and shapes; a head of several classes (nn/head.h) takes such labels
 ///
 /// Raises InvalidArgument for a batch of another form, and for alpha out of range. Sources: Zhang et al., "mixup: beyond
 /// empirical risk minimization" (2018). Beta: Johnk (1964) where alpha is at most 1, else Cheng, "Generating beta variates

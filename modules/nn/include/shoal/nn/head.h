@@ -86,11 +86,14 @@ struct MultiClassHeadOptions {
 ///
 ///   logits   [..., n_classes]  float32
 ///   labels   [...] or [..., 1]  ids in [0, n_classes), int64, int32 or uint8; text with a vocabulary
+///            [..., n_classes]   float32: a probability of each class (not checked), such as the labels of data::mix_up();
+///                               accuracy then compares with the most probable class
 ///
 /// Predictions: logits, probabilities [..., n_classes], class_ids [..., 1], all_class_ids [..., n_classes]; as text:
 /// classes and all_classes. Metrics: average_loss, accuracy. A label out of range, or a text that the vocabulary lacks,
 /// ends the step with InvalidArgument, which names row and value.
-/// Raises InvalidArgument if n_classes <= 2, or the vocabulary does not have n_classes distinct names.
+/// Raises InvalidArgument if n_classes <= 2, the vocabulary does not have n_classes distinct names, or class_weights meet
+/// labels that are probabilities.
 std::unique_ptr<Head> multi_class_head(MultiClassHeadOptions options);
 
 struct BinaryHeadOptions {
