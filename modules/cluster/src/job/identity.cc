@@ -6,8 +6,8 @@
 namespace shoal::cluster {
 namespace {
 
-/// Returns a task that `others` lists and `lines` lacks; empty if `lines` lacks none, or was cut short, since the tasks
-/// that were cut off are unknown.
+/// Returns the name of a task that `others` lists and `lines` does not; empty if there is none. Also empty if `lines` was
+/// cut short, since the tasks that were cut off are unknown.
 std::string_view task_missing(const IdentityLines& lines, const IdentityLines& others) {
   if (lines.contains(kMoreLines)) return {};
   for (const auto& [task, address] : others) {

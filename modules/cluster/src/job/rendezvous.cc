@@ -26,7 +26,7 @@ transport::Message make_word(Environment& env, uint64_t incarnation, std::string
 Rendezvous::Rendezvous(Environment& env, RendezvousOptions options) : env_(env) {
   SHOAL_CHECK(options.place.size > 1 && !options.place.rendezvous.empty());
   options.link.receive_bytes_max = rendezvous_bytes_max(options.place.size);
-  // The 64 spare connections: a rank that connects again may have two connections for a while.
+  // 64 more than there are ranks, since a rank that connects again may have two connections for a while.
   options.link.connections_max = options.place.size + 64;
   const uint64_t incarnation = env.entropy() | 1;
   part_ = options.place.rank == 0 ? make_host(env, options, incarnation) : make_guest(env, options, incarnation);

@@ -43,7 +43,8 @@ TaskConfig task_of(FoundPlace found) {
   return task;
 }
 
-/// Reads TF_CONFIG. Warns if it describes a task on its own although an engine's variables describe a job.
+/// Reads TF_CONFIG. Warns if it has no cluster, although the variables of a launcher (Slurm, MPI, ...) say that this task
+/// is one of several.
 Result<TaskConfig> task_of_tf_config(const GetEnv& getenv, const std::string& text, const TfConfigOptions& options) {
   SHOAL_TRY(TaskConfig task, parse_tf_config(text, options));
   const Result<FoundPlace> found = engine_place(getenv);

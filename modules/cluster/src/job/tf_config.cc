@@ -178,7 +178,8 @@ Result<TaskConfig> read_description(Description description, const TfConfigOptio
   if (const Json* value = member(parts, "cluster")) {
     SHOAL_TRY(cluster, read_cluster(*value));
   } else if (member(parts, "sparseCluster")) {
-    // A TFJob with enableDynamicWorker sets sparseCluster; worker 0 of such a job would train alone.
+    // For a TFJob with enableDynamicWorker Kubeflow sets sparseCluster in place of `cluster`. Without this error, worker 0
+    // of such a job would train alone.
     return invalid_argument(
         "sparseCluster: names neither the chief nor the other workers, which a task of Shoal has to know; leave "
         "enableDynamicWorker out of the TFJob, and TF_CONFIG has a `cluster` of all tasks");
@@ -188,7 +189,7 @@ Result<TaskConfig> read_description(Description description, const TfConfigOptio
   if (task && !task->is_object()) return wrong_type("task", *task, "an object");
   if (!task) task = &kNoTask;
 
-  // A cluster that lists only the evaluator is a cluster, too: the error is that it lacks a chief.
+  // Checked before the evaluator is removed: a cluster with only an evaluator lacks a chief, and is not local mode.
   const bool has_cluster = !cluster.empty();
   std::vector<std::string> warnings;
   if (cluster.remove_role(kEvaluatorRole)) {

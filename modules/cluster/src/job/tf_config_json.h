@@ -11,10 +11,10 @@
 namespace shoal::cluster {
 
 struct Description {
-  /// An object with the members cluster, task, service, model_dir and sparseCluster (its contents dropped), if the text
-  /// has them.
+  /// An object with those of the members cluster, task, service, model_dir and sparseCluster that the text has. The
+  /// contents of sparseCluster are left out.
   json::Json parts;
-  std::string service;  ///< The value of `service`, without blanks; in `parts` it is empty.
+  std::string service;  ///< The value of the member `service` as text, without blanks. In `parts` this member is empty.
 };
 /// If a key is given twice, the last one counts. InvalidArgument, with the byte offset, if the text is no JSON object
 /// or exceeds a limit of tf_config.h.

@@ -14,26 +14,26 @@ namespace shoal::cluster {
 /// has ended. Connections of a killed process end; those without heartbeats are closed. Used on the strand only.
 class ChiefSeat {
  public:
-  /// `heard` returns when the holder's last message came. `patience` is how long a holder may be silent before its
-  /// connections are closed.
+  /// `heard` returns when the leading process last sent a message. `patience` is how long that process may be silent before
+  /// its connections are closed.
   ChiefSeat(Environment& env, Duration patience, std::function<SteadyTime()> heard)
       : env_(env), patience_(patience), heard_(std::move(heard)), left_(env) {}
 
   enum class Asked : uint8_t {
-    kFree,     ///< The seat is free, or the asking process holds it.
-    kHeld,     ///< Another process holds the seat, and has sent a message since this process asked.
-    kUnclear,  ///< Not known: the holder has neither left nor sent a message, as happens without heartbeats.
+    kFree,     ///< No process leads this server, or the asking process itself does.
+    kHeld,     ///< Another process leads this server. It is alive: it has sent a message since this process asked.
+    kUnclear,  ///< Not known: the leading process has neither left nor sent a message, as happens without heartbeats.
   };
   /// Waits until it is known whether process `incarnation` may lead. Cancelled when this object is destroyed.
   Task<Result<Asked>> ask(uint64_t incarnation);
-  /// Takes the seat; called right after ask() returned kFree. `peer` is the process's endpoint; `whose` names its run
-  /// and program.
+  /// Makes process `incarnation` the one that leads this server; called right after ask() returned kFree. `peer` is the
+  /// process's endpoint; `whose` names its run and program.
   void take(uint64_t incarnation, const transport::Endpoint& peer, std::string whose);
   void leave();
-  /// The incarnation of the holder; 0 if the seat is free.
+  /// The incarnation (id) of the process that leads this server; 0 if none does.
   uint64_t holder() const { return holder_ ? holder_->incarnation : 0; }
-  /// The error for a process (of the run and program `whose`) that may not lead this server: always Unavailable,
-  /// although a new attempt does not help while the other chief is alive.
+  /// The error for a process that may not lead this server; `whose` names that process's run and program. It is always
+  /// Unavailable, although a new attempt does not help while the other chief is alive.
   Error refusal(Asked asked, std::string_view whose) const;
 
  private:

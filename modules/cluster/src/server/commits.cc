@@ -15,7 +15,7 @@ using transport::PushId;
 
 namespace {
 
-// If no snapshot is ready by then, hold() returns, so that the server can notice that the chief is gone.
+// The longest wait of hold() for a snapshot. Then hold() returns, so that the server can notice if the chief is gone.
 constexpr auto kHoldParked = std::chrono::seconds(5);
 
 size_t shard_count(const ParameterServerOptions& options) { return std::max<size_t>(1, options.servers.size()); }

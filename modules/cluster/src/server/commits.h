@@ -25,8 +25,8 @@ class Commits {
   Task<Result<void>> follow();
   void close();
 
-  /// Takes a whole push of `session`, which has not ended. The push is answered when an order names it, or at once
-  /// if an order has named it already.
+  /// Takes a complete push that came over `session`. Answers the push when an order names it, or at once if an order has
+  /// named it already. Not called after the session has ended.
   Task<Result<void>> take(Session& session, transport::MessageHead head, HeldPush push);
   /// Takes a report from another server.
   Task<Result<void>> take_report(Session& session, const transport::Message& message);
@@ -40,29 +40,29 @@ class Commits {
   Task<Result<void>> fence(int trainer, uint64_t incarnation);
   /// Drops the uncommitted pushes of a process up to `newest`: it starts over from its last committed push.
   Task<Result<void>> abandon(transport::PushId newest);
-  /// Called at the end of training: from now on no push counts.
+  /// Called at the end of training: from now on no push is committed.
   Task<Result<void>> seal();
   /// Called when trainers are asked to stop: pushes that wait for other trainers' pushes are answered at once.
   Task<Result<void>> stop();
   /// Called when the session's trainer leaves: this process makes no more pushes.
   Task<Result<void>> leave(const Session& session);
-  /// Called when the process of `newest` rests: it makes no pushes for now, and its uncommitted pushes are dropped.
+  /// Called when a trainer's process makes no pushes for now: drops its pushes up to `newest` that are not committed.
   Task<Result<void>> rest(transport::PushId newest);
   /// Notes whether any process of `trainer` is connected.
   void set_connected(int trainer, bool connected);
   /// Lets the other trainers go on without those that have been away for the grace period, and logs which trainers a
   /// step waits for. Returns when to call this function again.
   Task<Result<std::optional<SteadyTime>>> look_for_lost();
-  /// Takes a snapshot of this shard for the chief, the process `chief`, at the one commit at which all shards take a
-  /// snapshot. Shard 0 chooses the newest commit; other shards wait some seconds for the commit of `version`. Nothing if
-  /// this commit has not arrived. Unavailable: there is no model. FailedPrecondition: the model was loaded anew meanwhile.
+  /// Takes a snapshot of this shard for process `chief`. All shards take it after the same commit: shard 0 chooses its
+  /// newest one, and the other shards wait some seconds for the commit that makes `version`. Returns nothing if this commit
+  /// has not arrived by then. Unavailable if there is no model. FailedPrecondition if the model was loaded anew meanwhile.
   Task<Result<std::optional<HeldState>>> hold(uint64_t chief, bool residuals, uint64_t version);
   /// Drops a snapshot for process `chief` that hold() has not returned yet.
   void release(uint64_t chief);
 
   /// Called when the chief begins to load a model (a new epoch): pushes for the previous model do not count.
   void restart();
-  /// Called when the new epoch's model is loaded: pushes count from now on.
+  /// Called when the model of the new epoch is loaded: from now on trainers' pushes are applied.
   void begin();
   /// Called when the job has ended: waiting pushes are answered with the message that says so.
   void finish();
@@ -74,7 +74,7 @@ class Commits {
     transport::MessageHead request;
     uint64_t has = 0;  // The version of the weights that the trainer already has.
   };
-  /// A snapshot that waits for the chief that asked for it.
+  /// A snapshot that was taken for a chief, until hold() returns it.
   struct PendingSnapshot {
     uint64_t chief = 0;
     HeldState state;

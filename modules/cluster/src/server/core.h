@@ -28,12 +28,12 @@ class ServerCore {
   Result<void> check_memory(const ShardSpec& spec, transport::Encoding gradients) const;
   /// Computes memory() for the state's model, and limits trainers' pushes accordingly.
   void plan_memory(transport::Encoding gradients);
-  /// Adds `bytes` bytes to `credit`, which counts how much of its trainer's memory limit a push in `epoch` uses. Waits
-  /// until the limit has room, or the push cannot count any more; meanwhile the server reads nothing from that trainer.
-  /// Cancelled: the server ends, or the trainer has connected again. Unavailable: the trainer has been silent for three
-  /// heartbeats. DeadlineExceeded: no order came.
+  /// Waits until the memory limit of the session's trainer has room for `bytes` more bytes of a push, and adds them to
+  /// `credit`, the push's bytes. Also returns if the model of `epoch` is gone, or no push is committed any more. Meanwhile
+  /// the server reads nothing from that trainer. Cancelled if the server ends, or the trainer has connected again.
+  /// Unavailable if the trainer has been silent for three heartbeats. DeadlineExceeded if no order came.
   Task<Result<void>> take_credit(Session& session, PushCredit& credit, uint64_t epoch, uint64_t bytes, bool encoded);
-  /// Called after orders may have decided about pushes: sessions that wait for room in their trainer's limit check again.
+  /// Called after orders that may have freed memory of pushes: wakes the sessions that wait in take_credit().
   void look_for_credit() {
     if (wait_for_credit_ > 0) changed_->notify_all();
   }
@@ -60,8 +60,8 @@ class ServerCore {
 
   Task<Result<void>> reply(Session& session, const transport::MessageHead& request, transport::Message answer,
                            uint8_t status = kStatusOk);
-  /// Sends messages that are parts of one version of the weights, even if another update follows meanwhile. Closes the
-  /// connection if a message cannot be sent.
+  /// Sends `parts`, the messages with one version of the weights. A later update does not change these messages while they
+  /// are sent. Closes the connection if a message cannot be sent.
   Task<Result<void>> reply_parts(Session& session, transport::MessageHead request, std::vector<transport::Message> parts,
                                  uint8_t status = kStatusOk);
   transport::Message control(std::string_view verb, std::string_view text = {}) {
@@ -83,7 +83,7 @@ class ServerCore {
   ServerState state_;
   FifoLock state_lock_;
   const std::shared_ptr<Event> changed_;
-  const uint64_t held_bytes_;  // Memory in use before any model was loaded; 0: no limit is set.
+  const uint64_t held_bytes_;  // The process's memory before any model was loaded; 0 if there is no memory_limit.
   bool closed_ = false;
   bool asks_to_save_ = false;
   struct Saved {

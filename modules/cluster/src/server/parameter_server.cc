@@ -124,7 +124,8 @@ Task<Result<void>> Server::run() {
   co_return outcome;
 }
 
-/// Tells trainers that are still connected when kFarewell is over (they may compute a long step) that the job has ended.
+/// Closes all connections. If the job has ended, first tells this to the trainers that are still connected: some may
+/// compute a long step, and have not asked within kFarewell.
 void Server::end_connections(const Result<void>& outcome) {
   core_.close();
   commits_.close();
@@ -166,7 +167,8 @@ Task<Result<void>> Server::supervise() {
     SteadyTime next = lonely ? lonely_since_ + options_.ready_timeout : now + options_.ready_timeout;
     if (state_.phase() == Phase::kFinished) {
       if (!farewell) farewell = now + kFarewell;
-      // True if the chief knows of the end. A chief that lost its connection before the reply, or restarted, asks again.
+      // True if the chief has left, which it does once it knows that this server was told how the job ended. A chief that
+      // lost its connection before the server's reply, or restarted, asks again.
       const bool chief_heard = state_.trainers()[0].left;
       if ((sessions_.empty() && chief_heard) || now >= *farewell) co_return Result<void>{};
       next = *farewell;
@@ -199,8 +201,8 @@ Task<Result<void>> Server::supervise() {
   }
 }
 
-/// True if this server may end without loss: it holds no model, or a checkpoint has the state that the server had when
-/// it was told to give way. Asks the chief for this checkpoint.
+/// True if this server, which was told to end early, can end without loss: it holds no model, or a checkpoint has the state
+/// that the server had when it was told. Also asks the chief for such a checkpoint.
 bool Server::may_give_way() {
   if (state_.phase() != Phase::kReady) return true;
   const uint64_t step = state_.global_step();
@@ -252,13 +254,13 @@ Task<Result<void>> Server::serve_session(Session& session) {
       nonsense_.log(LogLevel::kWarning, "refused " + first.error().message());
     co_return Result<void>{};
   }
-  if (asks_status(*first)) {  // Not listed in sessions_: nothing waits for this session.
+  if (asks_status(*first)) {  // The peer only asks for the status, so its session is not listed in sessions_.
     transport::Message answer = core_.control(kStatusVerb, to_json(status()));
     co_return co_await core_.reply(session, first->head, std::move(answer));
   }
   auto hello = transport::read_hello(*first);
   if (!hello) {
-    // Added to the error: a task with --transport auto sends another kind of first message.
+    // A likely cause, added to the error: the first message of a task with --transport auto is not a hello.
     const std::string hint = "; is it a task of this job with another --transport than this one?";
     last_refusal_ = to_string(session.connection->peer()) + ": " + hello.error().message() + hint;
     nonsense_.log(LogLevel::kWarning, "refused " + *last_refusal_);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The other servers, as shard 0 sees them: which are connected, and which are "in step": they have all orders since
-/// the model was last loaded (of the present epoch).
+/// The other servers, as shard 0 sees them: which of them are connected, and which have received all orders since the model
+/// was last loaded (these are "in step").
 #include <vector>
 
 #include "server/session.h"
@@ -28,7 +28,7 @@ class Peers {
  private:
   struct Peer {
     Session* session = nullptr;
-    uint64_t epoch = 0;  // The model loading whose orders this peer gets; 0 for none.
+    uint64_t epoch = 0;  // The epoch (loading of the model) whose orders this peer gets; 0 if it gets none.
   };
   BufferPool& pool_;
   std::vector<Peer> peers_;  // One entry for each shard.

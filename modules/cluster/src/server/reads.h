@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Reads parts of arenas for the chief, or for a trainer.
+/// Reads ranges of a shard's arenas (its weights, slots and residuals) for the chief, or for a trainer.
 #include <string>
 #include <string_view>
 

@@ -119,7 +119,7 @@ Task<Result<void>> Requests::handle_chunk(Session& session, Message request) {
   if (!complete) co_return Result<void>{};
   HeldPush push = session.push.take();
   push.save_follows = session.chief && (head.status & kStatusSaveBit) != 0;
-  const bool late = state_.phase() == Phase::kFinished || state_.sealed();  // True if no push counts any more.
+  const bool late = state_.phase() == Phase::kFinished || state_.sealed();  // True if no push is committed any more.
   if (late) {
     env_.sometimes("server.push_too_late");
     // A variable, not an operand of co_await: g++ 12 would destroy the result of the conditional expression
@@ -157,7 +157,7 @@ Task<Result<void>> Requests::handle_control(Session& session, Message request) {
     core_.changed()->notify_all();
     co_return co_await core_.reply(session, request.head, core_.control("ok"));
   }
-  // "welcome": the trainer asks from which push to continue; its unanswered pushes must not count any more.
+  // "welcome": the trainer asks from which push to continue. Its earlier pushes that are not committed are dropped.
   if (control.verb == "welcome") {
     const std::optional<uint64_t> newest = control.text.empty() ? 0 : number_from<uint64_t>(control.text);
     if (!newest) co_return invalid_argument("welcome: '" + std::string(control.text.substr(0, 32)) + "' is no push");
@@ -274,7 +274,8 @@ Task<Result<Message>> Requests::chief_control(Session& session, transport::Contr
     Result<ArenaRead> asked = read_held(state_, session.held ? &*session.held : nullptr, control.text);
     co_return co_await read(std::move(asked));
   }
-  if (control.verb == "lease") co_return core_.control("ok");  // Only the chief that leads still has a connection.
+  // "lease": the chief asks whether it still leads. It does, since a chief that was replaced has no connection any more.
+  if (control.verb == "lease") co_return core_.control("ok");
   if (control.verb == "hold") co_return co_await hold(session, control.text);
   if (control.verb == "seal") {
     SHOAL_CO_TRY_VOID(co_await commits_.seal());
@@ -311,8 +312,8 @@ Task<Result<Message>> Requests::chief_control(Session& session, transport::Contr
   co_return core_.control("ok");
 }
 
-/// Waits until trainers have connected, disconnected or ended since the chief counted `seen` changes; at most
-/// kChangeParked, since the chief also wants the global step.
+/// Waits until the number of changes (trainers that connected, disconnected or ended) differs from `seen`, which the chief
+/// sent. Waits at most kChangeParked, since the chief also wants to know the global step.
 Task<Result<void>> Requests::await_change(std::string_view seen) {
   const std::optional<uint64_t> changes = number_from<uint64_t>(seen);
   if (!changes) co_return invalid_argument("status: '" + std::string(seen.substr(0, 32)) + "' is no number of changes");

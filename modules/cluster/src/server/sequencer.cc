@@ -128,9 +128,9 @@ void Sequencer::fence(int trainer, uint64_t incarnation) {
 
 void Sequencer::hold(const PushId& asker) { asked_.push_back({.kind = OrderKind::kHold, .pushes = {asker}}); }
 
-/// Lets no push count any more, and drops all undecided ones: their trainers are told that the job has ended, so these
-/// pushes must not count if the job continues later. Shards remember the dropped pushes, and recognise a push that a
-/// trainer sends again because it got no reply.
+/// From now on no push is committed. Drops all pushes that wait for an order: their trainers are told that the job has
+/// ended, so these pushes must not be applied if the job continues later. Shards remember the dropped pushes, and recognise
+/// a push that a trainer sends again because it got no reply.
 void Sequencer::seal() {
   sealed_ = true;
   std::vector<PushId> left_over;
@@ -143,7 +143,7 @@ void Sequencer::seal() {
   if (!left_over.empty()) asked_.push_back({.kind = OrderKind::kDrop, .pushes = std::move(left_over)});
 }
 
-/// Marks a push and the older pushes of its process as decided.
+/// Notes that an order commits or drops the push `id`: neither this push nor the older ones of its process wait any longer.
 void Sequencer::decide(const PushId& id) {
   pending_.erase(pending_.lower_bound({id.trainer, id.incarnation, 0}), pending_.upper_bound(id));
   std::erase_if(whole_, [&id](const WholePush& push) {

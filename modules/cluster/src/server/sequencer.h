@@ -38,8 +38,8 @@ class Sequencer {
   /// Notes that `shard` has received all orders up to this index.
   void received(size_t shard, uint64_t index);
 
-  /// Called when the process of `newest` starts over from its last committed push: its undecided pushes up to `newest`
-  /// do not count, including those that no shard has reported yet.
+  /// Called when the process of `newest` starts over from its last committed push: drops its later pushes up to `newest`,
+  /// including those that no shard has reported yet.
   void abandon(const transport::PushId& newest);
   /// Makes the trainer of `newest` inactive until it pushes again, and drops its undecided pushes.
   void rest(const transport::PushId& newest);
@@ -55,7 +55,7 @@ class Sequencer {
   /// Called when trainers are asked to stop: pushes that wait for other trainers' pushes are answered.
   void stop() { progress_.stopping = true; }
   void unstop() { progress_.stopping = false; }
-  /// Excludes process `incarnation` of `trainer`: only those of its pushes that are committed already count.
+  /// Excludes process `incarnation` of `trainer`: its pushes that are not committed yet are dropped, also those to come.
   void fence(int trainer, uint64_t incarnation);
   /// Orders all shards to take a snapshot after the same commit. The order names `asker`.
   void hold(const transport::PushId& asker);
@@ -100,7 +100,7 @@ class Sequencer {
   std::map<transport::PushId, Pending> pending_;
   std::vector<WholePush> whole_;  // Pushes that all shards hold, in the order in which the last shard reported each.
   std::map<int, Decided> decided_;
-  std::map<int, std::deque<uint64_t>> fenced_;  // By trainer: the processes excluded last.
+  std::map<int, std::deque<uint64_t>> fenced_;  // By trainer: the newest of its processes that were excluded.
   std::map<int, uint64_t> left_;                // By trainer: the newest process that left.
   std::deque<transport::Order> asked_;          // Orders to give next, except commits.
   std::deque<transport::Order> given_;          // Orders that some shard may lack.

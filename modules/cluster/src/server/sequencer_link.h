@@ -40,7 +40,7 @@ class SequencerLink {
   const Obey obey_;
   std::unique_ptr<transport::Connection> connection_;
   bool welcomed_ = false;
-  uint64_t epoch_ = 0;     // The model loading that received_ belongs to.
+  uint64_t epoch_ = 0;     // The epoch (one loading of the model) whose orders received_ counts.
   uint64_t received_ = 0;  // The index of the newest order received.
   bool closed_ = false;
   Event closed_event_;

@@ -30,8 +30,8 @@ Error of_another_job(const transport::Hello& hello, const std::string& theirs, c
 
 std::string server_name(const TaskIdentity& own) { return "ps " + std::to_string(own.index); }
 
-/// Checks the hello against the certificate. The hello decides all rights of the peer: a certificate proves the hello;
-/// without certificates the server trusts the hello.
+/// Checks that the peer's certificate, if there is one, belongs to the task that the hello names. The hello decides all
+/// rights of the peer. Without certificates the server trusts the hello.
 Result<void> check_identity(const Session& session) {
   const std::optional<transport::PeerIdentity> proved = session.connection->identity();
   if (!proved || *proved == transport::PeerIdentity{session.hello.role, session.hello.index}) return {};

@@ -25,7 +25,7 @@ struct WholePush {
 struct Participant {
   bool active = true;  ///< False if the trainer makes no more pushes.
   bool lost = false;   ///< True if the trainer has been away for the grace period.
-  int whole = 0;       ///< The trainer's pushes for the next commit that all shards hold.
+  int whole = 0;       ///< The number of the trainer's pushes for the next commit that have reached all shards.
   int granted = 0;     ///< Extra pushes that the trainer may make for the next commit, after its first one.
 };
 

@@ -99,7 +99,8 @@ bool adds_up(const nn::UpdateRule& rule) {
   return rule.kind != nn::UpdateRule::Kind::kAssign && rule.kind != nn::UpdateRule::Kind::kMovingAverage;
 }
 
-/// The number of a segment's values that are sent: all, if `fraction` is a half or more, or the rule adds no gradients up.
+/// The number of a segment's values that are sent. All are sent if `fraction` is a half or more, or if the update rule does
+/// not add gradients up (see adds_up()).
 int64_t picks_of(const Segment& segment, double fraction) {
   const int64_t elements = segment.elements();
   if (!adds_up(segment.variable.rule)) return elements;
@@ -256,8 +257,8 @@ void TopK::encode(std::span<const std::byte> gradient, std::span<std::byte> payl
     float* const rest = floats(next->bytes()) + first;
     const float* const old = floats(residual_->bytes()) + first;
     const float* const fresh = floats(gradient) + first;
-    // `old` may have values of an earlier push that had no effect. Rules that do not add gradients up ignore them: this
-    // push sends the whole variable.
+    // The residual `old` may have values of a push that had no effect. It matters only where the update rule adds gradients
+    // up; for other rules this push sends the whole variable, without `old`.
     if (adds_up(segment.variable.rule)) {
       for (int64_t i = 0; i < segment.elements(); ++i) rest[i] = old[i] + fresh[i];
     } else {

@@ -24,8 +24,8 @@ uint64_t encoded_bytes(const ShardSpec& spec, transport::Encoding encoding, doub
 void encode(const ShardSpec& spec, transport::Encoding encoding, std::span<const std::byte> arena,
             std::span<std::byte> payload);
 
-/// Fills all of `arena` from a payload that came over the network. InvalidArgument, with `arena` in any state, if the
-/// payload does not fit the spec, or the encoding has no fixed layout (kSparseRows) or needs no decoding (kDense).
+/// Fills all of `arena` from a payload that came over the network. InvalidArgument if the payload does not fit the spec, or
+/// if the encoding has no fixed layout (kSparseRows) or needs no decoding (kDense); `arena` may then be partly filled.
 Result<void> decode(const ShardSpec& spec, transport::Encoding encoding, std::span<const std::byte> payload,
                     std::span<std::byte> arena);
 
@@ -43,8 +43,8 @@ class TopK {
   /// Undoes the last encode(), whose gradient is lost, too. Afterwards kept_before() is not valid.
   void go_back() { std::swap(residual_, before_); }
   std::span<const float> residual() const;
-  /// kept() is the memory of residual(); kept_before() is that memory as it was before the last encode(). A later encode()
-  /// changes neither while another owner holds a reference.
+  /// kept() refers to the memory of residual(), and kept_before() to the residual before the last encode(). A later
+  /// encode() does not change this memory while another owner holds a reference to it.
   const Ref<Buffer>& kept() const { return residual_; }
   const Ref<Buffer>& kept_before() const { return before_; }
   /// Continues from the residual in `arena`, which another process of this trainer left.

@@ -28,7 +28,7 @@ struct HeldPush {
   std::vector<PartGradient> parts;
   bool answered = false;      ///< True if the trainer was answered, and may already make another push.
   PushCredit credit;          ///< How much of its trainer's memory limit the push uses until it is answered.
-  bool save_follows = false;  ///< True if the chief made the push and takes a checkpoint once it counts.
+  bool save_follows = false;  ///< True if the chief made this push, and takes a checkpoint after the push is applied.
 
   /// The closing chunk: it also carries what belongs to the push as a whole (scalars, metrics, position).
   const transport::Chunk& closing() const { return chunks.front(); }

@@ -54,7 +54,7 @@ std::string meaning_text(const Meaning& meaning, const std::map<std::string, std
       listed += (listed.empty() ? "" : " and ") + to_string(fact);
       one.add(key, fact);
     }
-    char hash[24];  // A hash of all facts, since `listed` leaves out items of long lists.
+    char hash[24];  // A hash of all facts about this subject, since `listed` leaves out items of long lists.
     std::snprintf(hash, sizeof hash, " #%016llx", static_cast<unsigned long long>(one.hash()));
     text += in_one_line(meaning_subject(key) + ": " + listed) + hash + "\n";
   }

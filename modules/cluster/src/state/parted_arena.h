@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// An arena of a shard as it was at one moment: its parts, each with the reference that keeps it alive.
+/// The contents of a shard's arena (its weights, say) at one moment: a list of parts, each with a reference that keeps the
+/// part's memory alive.
 #include <cstdint>
 #include <span>
 #include <vector>

@@ -32,7 +32,7 @@ Result<T> parse_as(std::string_view what, std::string_view text, Read&& read) {
 std::string text_of(const Json& message) { return json::text_of(message); }
 
 Json positions_json(const std::map<int, std::string>& positions) {
-  // Positions are bytes, which JSON text cannot carry, so each one becomes an array of numbers.
+  // An input position is a string of arbitrary bytes, which JSON text cannot carry: each becomes an array of numbers.
   Json out = Json::array();
   for (const auto& [trainer, position] : positions) {
     out.push_back({trainer, std::vector<uint8_t>(position.begin(), position.end())});

@@ -17,7 +17,7 @@ Result<std::span<std::byte>> Residuals::place_to_restore(int trainer, const tran
   if (part.offset > arena_bytes_ || part.payload.size() > arena_bytes_ - part.offset)
     return invalid_argument("restore of " + std::string(part.name) + ": beyond the end of the arena");
   Ref<Buffer>& arena = newest_[trainer];
-  if (!arena) {  // Zeroed: a checkpoint fills segments, not gaps.
+  if (!arena) {  // Zeroed, since a restore fills only the segments, not the gaps between them.
     arena = pool_.get(arena_bytes_);
     std::memset(arena->data(), 0, arena->size());
   }

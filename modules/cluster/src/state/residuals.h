@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The residuals of trainers that compress with top-k (error feedback), if the server has them. A residual is as large
-/// as a dense gradient and travels for checkpoints only. After hold() the server asks each trainer, in the reply to its
-/// next push, for the residual before that push, which belongs to exactly the version of the snapshot. If all trainers
-/// wait for the chief, it announces its save in a push; the replies to that update then ask (kStatusSaveBit).
+/// The residuals of trainers that compress gradients with top-k (error feedback), if the server has them. A residual has
+/// the gradient values that the trainer has not sent yet. It is as large as a dense gradient, so trainers send it only for
+/// checkpoints. After hold() the server's reply to a trainer's next push asks for the residual as it was before that push,
+/// which belongs to exactly the version of the snapshot. If all trainers wait for the chief while it saves, there is no
+/// next push in time. So the chief announces its checkpoint in a push, and the replies to that update's pushes ask
+/// (kStatusSaveBit).
 #include <map>
 #include <span>
 #include <vector>
@@ -28,9 +30,9 @@ class Residuals {
   Result<std::span<std::byte>> place_to_restore(int trainer, const transport::SnapshotPart& part);
   /// Forgets a partly received residual of `trainer`, since the sending process or its last connection is gone.
   void forget_parts(int trainer) { coming_.erase(trainer); }
-  /// Takes a part of a residual from the trainer itself, as it was after the trainer's push `part.version`: either its
-  /// newest push, or its last push in the snapshot. InvalidArgument if the residual belongs to another push, or the
-  /// part is not the next one.
+  /// Takes a part of the residual that `trainer` itself sends. part.version names the push after which the trainer had this
+  /// residual: its newest push, or its last push in the snapshot. InvalidArgument if the residual is that after another
+  /// push, or if `part` is not the next part of it.
   Result<void> take(int trainer, const TrainerRecord& record, const transport::SnapshotPart& part);
   /// Notes that the push `sequence` of `trainer` was applied: an earlier residual is out of date.
   void pushed(int trainer, uint64_t sequence);

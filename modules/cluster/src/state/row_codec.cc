@@ -23,7 +23,7 @@ struct Layout {
         end(values_at + padded_rows(count * row_bytes(segment))) {}
 };
 
-/// Copies `bytes` bytes to offset `at` of the payload, and zeroes the gap behind them.
+/// Copies `bytes` bytes to offset `at` of the payload, and zeroes the padding from there to the next multiple of 64.
 void write(std::span<std::byte> payload, uint64_t at, const void* from, uint64_t bytes) {
   if (bytes > 0) std::memcpy(payload.data() + at, from, bytes);
   std::memset(payload.data() + at + bytes, 0, padded_rows(bytes) - bytes);

@@ -10,8 +10,8 @@
 
 namespace shoal::cluster {
 
-/// Remembers at most 4096 updates, and in all of them no more row numbers than the shard has lazy rows. A trainer with
-/// older weights gets all rows.
+/// Remembers which rows the newest updates changed: of at most 4096 updates, and in all at most as many row numbers as the
+/// shard has lazy rows. A trainer whose weights are older gets all rows.
 class RowHistory {
  public:
   RowHistory() = default;
@@ -19,7 +19,7 @@ class RowHistory {
 
   /// Forgets the history: from now on any row counts as changed by the updates up to `version`.
   void restart(uint64_t version);
-  /// Records which rows the next update, to `version`, has changed; `rows` has one entry per segment.
+  /// Records which rows the update that led to `version` has changed; `rows` has one entry per segment.
   void add(uint64_t version, std::span<const SegmentRows> rows);
   /// True if the history has all changes since `version`.
   bool covers(uint64_t version) const { return version >= first_ && version <= last_; }

@@ -17,8 +17,9 @@ namespace shoal::cluster {
 /// loop would wait for each row in turn.
 inline constexpr size_t kRowsAhead = 12;
 
-/// Sums of gradients by row. A step's time grows with its gradients, not with the variable: the table with an entry per
-/// row stays, and only touched rows are cleared. Allocates memory only for a batch that is the largest so far.
+/// Sums of gradients by row. The time per step depends on the number of gradients, not on the size of the variable: the
+/// table with an entry for each row of the variable is made once, and a step clears only the entries of the rows that it
+/// touched. Allocates more memory only for a batch that is the largest so far.
 class RowSums {
  public:
   RowSums(int64_t rows, int64_t width) : width_(width), place_of_(size_t(rows), kNone) {}

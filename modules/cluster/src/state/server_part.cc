@@ -111,8 +111,8 @@ void ServerPart::close(uint64_t global_step) {
   set_global_step(global_step);
 }
 
-/// Returns the message to send if it exists already. A message by rows never does: it is made for one trainer. A
-/// trainer without any version gets the dense message, which all trainers share.
+/// Returns the message to send, if it exists already. Messages with changed rows are not kept, since each is made for one
+/// trainer. But a trainer without any version gets the dense message, which all trainers share.
 transport::Message ServerPart::at_hand(Encoding encoding, uint64_t has) const {
   if (!weights_.body || encoding == Encoding::kDense || (encoding == Encoding::kSparseRows && has == 0)) return weights_;
   const auto made = encoded_.find(encoding);

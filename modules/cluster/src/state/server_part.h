@@ -22,12 +22,12 @@ class ServerPart {
 
   /// Fills weights and slots with their initial values. Called once, before all other functions, on any thread.
   Result<void> start(const ParallelFor& parallel_for = nullptr);
-  /// An arena that restores fill, until activate().
+  /// The memory of the weights or of a slot, into which a restore copies saved values. Only called before activate().
   std::span<std::byte> mutable_arena(ArenaIndex arena);
   void activate(uint64_t update_count);
   /// Called on any thread, before activate(): checks the initial or restored values (Shard::begin()).
   void look_at_start() { shard_.begin(weights_.payload()); }
-  /// The first segment with a value that is not finite: Shard::poisoned().
+  /// The first segment in which an update has written a NaN or an infinity; null if there is none (Shard::poisoned()).
   const Segment* poisoned() const { return shard_.poisoned(); }
   /// Sets the version and the global step that go out with the newest weights.
   void set_global_step(uint64_t step) { transport::set_weights_version(weights_, counters().version, step); }
@@ -47,11 +47,12 @@ class ServerPart {
 
   /// The newest version; its body is null while an update overwrites it.
   const transport::Message& weights() const { return weights_; }
-  /// Called on the strand: ServerState::weights_at_hand() for this part; the body is null if no message exists yet.
+  /// Called on the strand: returns the message with this part of the newest weights (see ServerState::weights_at_hand()).
+  /// Its body is null if the message does not exist yet.
   transport::Message at_hand(transport::Encoding encoding, uint64_t has) const;
   /// The approximate number of bytes that make() touches.
   uint64_t bytes_of(transport::Encoding encoding, uint64_t has) const;
-  /// Called on any thread: ServerState::make_weights() for this part.
+  /// Called on any thread: makes the message with this part of the newest weights (see ServerState::make_weights()).
   transport::Message make(transport::Encoding encoding, uint64_t has, uint64_t global_step);
   /// Called on the strand: stores the result of make() for at_hand(), until the next version.
   void keep(transport::Encoding encoding, transport::Message made);

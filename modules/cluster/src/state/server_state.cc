@@ -61,14 +61,16 @@ Result<uint64_t> ServerState::admit(int trainer, uint64_t incarnation, uint64_t 
                        " has this task's place, and this one is of run " + run +
                        "; which of them this server is of shows when its chief comes");
   }
-  // A hello of a killed process may arrive after the hello of its successor, but over the older connection.
+  // The hello of a killed process may arrive after that of its successor. It comes over an older connection, whose number
+  // is lower.
   const bool overtaken = record.incarnation != 0 && connection < record.first_connection;
   if (overtaken || record.was_replaced(incarnation)) {
     return failed_precondition("a newer process has taken this task's place; is the task running twice?");
   }
   if (record.incarnation != 0) record.replace(record.incarnation);
   if (trainer == 0) take_back_stop();
-  if (failure_ && (trainer == 0 || trainer == failure_->trainer)) failure_.reset();  // The failed task is back.
+  // Forgets a failure when the failed trainer is back, or when the chief has been started again.
+  if (failure_ && (trainer == 0 || trainer == failure_->trainer)) failure_.reset();
   const uint64_t before = std::exchange(record.incarnation, incarnation);
   record.run = run;
   record.first_connection = record.newest_connection = connection;
@@ -116,7 +118,7 @@ Result<void> ServerState::prepare(Prepare prepare) {
   for (auto& [index, trainer] : trainers_) {
     trainer.keeps_back = trainer.done = trainer.left = false;
     const bool of_another_run = !trainer.run.empty() && !run_.id.empty() && trainer.run != run_.id;
-    if (index != 0 && of_another_run) trainer.incarnation = 0;  // So that admit() takes a process of this run instead.
+    if (index != 0 && of_another_run) trainer.incarnation = 0;  // Lets a process of this run take over.
   }
   stop_ = sealed_ = false;
   allow_non_finite_ = prepare.allow_non_finite;
@@ -145,7 +147,8 @@ Result<void> ServerState::built() {
   return std::exchange(built_, {});
 }
 
-/// Returns the memory for a restored `part`. Restores go segment by segment, so `part` lies within one part of the shard.
+/// Returns the memory into which to copy the bytes of `part`. A restore sends pieces of one segment, and each segment lies
+/// within one ServerPart, so the bytes do, too.
 Result<std::span<std::byte>> ServerState::place_to_restore(const transport::SnapshotPart& part) {
   if (phase_ != Phase::kLoading) return failed_precondition("restore outside of loading an epoch");
   SHOAL_TRY(const ArenaIndex arena, parse_arena_name(part.name));

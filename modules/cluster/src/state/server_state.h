@@ -21,7 +21,7 @@ namespace shoal::cluster {
 /// References to the state of a snapshot: they keep it unchanged while training goes on.
 struct HeldState {
   StateText text;
-  std::vector<PartedArena> arenas;  ///< By ArenaIndex: weights, then slots.
+  std::vector<PartedArena> arenas;  ///< Indexed by ArenaIndex: the weights, then the slots.
   uint64_t residuals = 0;           ///< The number of this snapshot in Residuals; 0 if it has no residuals.
 };
 
@@ -51,12 +51,12 @@ class ServerState {
   // demand. For kSparseRows, `has` is the version that the trainer has, and the messages contain the rows that changed
   // since; if these rows are not known, or `has` is 0, the messages are as for kDense.
 
-  /// Returns messages that exist already, and makes none: while an update is computed, those of the version before it.
-  /// Empty if the update overwrites that version in place, or the version has yet to be encoded.
+  /// Returns messages that exist already, and makes no new ones. While an update is computed, these have the version before
+  /// the update. Empty if the update overwrites that version in place, or if the version has yet to be encoded.
   std::vector<transport::Message> weights_at_hand(transport::Encoding encoding, uint64_t has = 0) const;
-  /// Called while no long work runs: the approximate number of bytes that make_weights() touches.
+  /// The approximate number of bytes that make_weights() touches. Called while no long work runs.
   uint64_t bytes_of_weights(transport::Encoding encoding, uint64_t has) const;
-  /// Called on any thread: makes the messages.
+  /// Makes the messages with the newest weights, one for each part. Called on any thread.
   std::vector<transport::Message> make_weights(transport::Encoding encoding, uint64_t has);
   /// Called while no long work runs: stores the result of make_weights() for weights_at_hand().
   void keep_weights(transport::Encoding encoding, const std::vector<transport::Message>& made);
@@ -71,13 +71,13 @@ class ServerState {
   bool note_end_of_input(int trainer);
   /// Trainers whose inputs have ended, on the shard that keeps positions.
   const std::set<int>& ended() const { return ended_; }
-  ServerStatus status() const;  ///< Called while no long work runs.
-  /// Counts that a trainer has connected, disconnected, or said that it is done.
+  ServerStatus status() const;  ///< The status to send to the chief. Called while no long work runs.
+  /// Counts a change that the chief has to hear of: a trainer has connected, disconnected, or said that it is done.
   void note_change() { ++changes_; }
   uint64_t changes() const { return changes_; }
   bool stop_requested() const { return stop_; }
   void request_stop() { stop_ = true; }
-  /// Called when the chief takes the last checkpoint: from now on no push counts.
+  /// Called when the chief takes the last checkpoint: from now on no push is committed.
   void seal() { sealed_ = true; }
   void unseal() { sealed_ = false; }
   bool sealed() const { return sealed_; }
@@ -91,31 +91,32 @@ class ServerState {
   void note_failure(JobFailure failure);
   void finish(JobEnd end);
   const JobEnd& end() const { return end_; }  ///< Valid in phase kFinished.
-  /// Called when a process of `trainer` says hello over `connection` (a number that grows with each connection).
-  /// Returns the process that it replaces, 0 if there is none. FailedPrecondition if a newer process has replaced it
-  /// already. `run` is the run that the process belongs to; empty if not known. Unavailable if the trainer's present
-  /// process is of another run, and no chief has said which run this server belongs to.
+  /// Called when a process of `trainer` says hello over `connection` (a number that grows with each connection). Returns
+  /// the incarnation of the process that this one replaces; 0 if there is none. `run` is the run that this process belongs
+  /// to; empty if not known. FailedPrecondition if a newer process has already replaced this one. Unavailable if the
+  /// trainer's present process is of another run, and no chief has said yet which run this server belongs to.
   Result<uint64_t> admit(int trainer, uint64_t incarnation, uint64_t connection, const std::string& run = {});
 
   // Loading a model (a new epoch): prepare() drops the old state; the shard takes initial values, then restored values.
 
   /// Called while no long work runs: begins to load the model.
   Result<void> prepare(Prepare prepare);
-  /// Called on any thread: makes the parts, with their initial values.
+  /// Makes the parts of the shard (ServerPart), with their initial values. Called on any thread.
   void build(const ParallelFor& parallel_for = nullptr);
   /// Called while no long work runs: from now on the server holds no model.
   void lose() { phase_ = Phase::kEmpty; }
-  /// Called while no long work runs: the outcome of build(). After an error the server holds no model.
+  /// The outcome of build(). If it is an error, the server holds no model from now on. Called while no long work runs.
   Result<void> built();
   /// Called while no long work runs: the memory into which to copy the bytes of `part`, which belong to the restored
   /// state; empty if there is nothing to copy.
   Result<std::span<std::byte>> place_to_restore(const transport::SnapshotPart& part);
   /// Called on any thread, after the last restore and before activate(): checks the initial and restored values.
   void look_at_start();
-  /// Called while no long work runs: the model is complete, and pushes count from now on.
+  /// The model is complete: from now on trainers' pushes are applied. Called while no long work runs.
   Result<void> activate(StateText state);
 
-  // The server keeps a whole push (one chunk for each part) until an order decides about it.
+  // What a server knows of a push that arrives (one chunk for each part of the shard). The server keeps a push until an
+  // order commits or drops it.
 
   enum class Push : uint8_t {
     kFenced,   ///< The push is for a model loaded earlier, or of a process that was replaced: no effect.
@@ -141,15 +142,18 @@ class ServerState {
   /// True if the newest order about a push of `trainer` was a commit.
   bool counted(int trainer) const;
 
-  // A commit is an update that an order asks for. The order's pushes count from begin_commit() on, even if trainers end.
+  // A commit is an update that an order asks for. From begin_commit() on the update includes the order's pushes, even if
+  // their trainers end meanwhile.
 
-  /// Called while no long work runs. FailedPrecondition if the order names a push that this server does not have.
+  /// Begins the update that `order` asks for. FailedPrecondition if the order names a push that this server does not have.
+  /// Called while no long work runs.
   Result<void> begin_commit(const transport::Order& order);
-  /// Called while no long work runs: the approximate number of bytes of each arena that apply() touches.
+  /// The approximate number of bytes that apply() touches in each arena, such as that of the weights. Called while no long
+  /// work runs.
   uint64_t bytes_of_update() const;
   /// Called on any thread: makes the next version of the weights.
   void apply(const ParallelFor& parallel_for = nullptr);
-  /// Called while no long work runs: makes the version that apply() has computed the newest one.
+  /// The version that apply() has computed becomes the newest one. Called while no long work runs.
   void end_commit(const transport::Order& order);
 
   /// Called while no long work runs: drops a push, so that it does not count.
@@ -192,7 +196,7 @@ class ServerState {
   std::string meaning_;
   uint64_t spec_hash_ = 0;
   ShardSpec spec_;
-  size_t part_count_ = 0;  // The number of parts of spec_.
+  size_t part_count_ = 0;  // The number of parts into which parts_of() cuts the shard.
   uint64_t part_bytes_ = 0;
   std::vector<ServerPart> parts_;  // Empty if no model was prepared.
   Result<void> built_;             // The outcome of build(), until built() takes it.

@@ -38,7 +38,7 @@ void run_pieces(const ParallelFor& parallel_for, size_t count, Body&& body) {
 }
 
 float gradient_scale(const nn::UpdateRule& rule, std::span<const double> scalars) {
-  // A rule without a scale has the scalar number -1, which becomes the largest size_t.
+  // A rule without a scale has the scalar number -1. This becomes the largest size_t, so that the test below gives 1.
   const auto scalar = size_t(rule.gradient_scale_scalar);
   return scalar < scalars.size() ? float(scalars[scalar]) : 1.0f;
 }
@@ -282,7 +282,8 @@ void Shard::finish(const Update& update) const {
   if (elsewhere) zero_padding(spec_, place.next);
 }
 
-/// Updates the rows that contributors sent; of a contributor that sent the whole segment, the rows that are not all zero.
+/// Updates the rows that contributors sent. A contributor that sent the whole segment counts as if it had sent those of its
+/// rows that are not all zero.
 void Shard::update_given_rows(size_t index, const Update& update) const {
   const Segment& segment = spec_.segments[index];
   const nn::UpdateRule& rule = segment.variable.rule;

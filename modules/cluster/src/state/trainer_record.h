@@ -23,7 +23,8 @@ struct TrainerRecord {
   PushCounts pushes;          ///< Counted over all processes of this trainer.
   /// The share of the trainer's time, 0 to 1, spent waiting for its input, as its newest committed push says.
   std::optional<double> input_wait = {};
-  /// True if the trainer has a residual that this server lacks: its newest push since the model was loaded was top-k.
+  /// True if the trainer has a residual (gradient values that it has not sent yet) that this server lacks: its newest push
+  /// since the model was loaded was compressed with top-k.
   bool keeps_back = false;
   int connections = 0;
   bool done = false;  ///< True if the trainer makes no more pushes, for now or for good.

@@ -8,8 +8,8 @@
 namespace shoal::cluster {
 namespace {
 
-/// Lists the pieces of each named variable in order of rows, and where each piece lies in the arenas. A template, since
-/// pieces may be const or mutable.
+/// Lists, for each named variable, its segments in order of rows, and where each of them lies in the shards' arenas. A
+/// template, since the program may only read variables (Piece), but writes updates (MutablePiece).
 template <class PieceType, class SpanType, class Place>
 Result<void> collect(const ShardPlan& plan, const std::vector<std::string>& names, std::vector<PieceType>& pieces,
                      std::vector<SpanType>& spans, std::vector<std::vector<Place>>& places) {

@@ -9,26 +9,29 @@
 
 namespace shoal::cluster {
 
-/// Maps the program's variables and updates to segments of a plan, once. Later only the arenas' addresses change.
+/// Maps the variables that a program reads, and the updates (gradients) that it writes, to segments of the shards' arenas,
+/// the buffers that hold many variables. This is done once: later steps only change the arenas' addresses.
 class Bindings {
  public:
-  /// Makes the map. NotFound names a variable that the plan lacks.
+  /// Finds the segments of `plan` that have the rows of each variable and update. NotFound names a variable that the plan
+  /// lacks.
   Result<void> bind(const ShardPlan& plan, const std::vector<std::string>& variables,
                     const std::vector<std::string>& updates);
-  /// Points all pieces of shard `shard` at the shard's arenas.
+  /// From now on the program reads the weights of shard `shard` from `arena` (set_weights()), or writes its gradients there
+  /// (set_updates()).
   void set_weights(size_t shard, const std::byte* arena);
   void set_updates(size_t shard, std::byte* arena);
 
   std::span<const backends::Pieces> variables() const { return variable_spans_; }
   std::span<const backends::MutablePieces> updates() const { return update_spans_; }
-  /// For each variable or update, the shard of each of its pieces.
+  /// For each variable (or update): the shard of each segment that has rows of it.
   std::vector<std::vector<size_t>> shards_of_variables() const { return by_name(variable_places_, variable_spans_.size()); }
   std::vector<std::vector<size_t>> shards_of_updates() const { return by_name(update_places_, update_spans_.size()); }
 
  private:
   struct Place {
-    size_t name;   // The index of the variable or update that the piece belongs to.
-    size_t piece;  // An index into the flat piece list.
+    size_t name;   // The index of the variable or update whose rows lie here.
+    size_t piece;  // An index into variable_pieces_ or update_pieces_.
     uint64_t offset;
   };
   static std::vector<std::vector<size_t>> by_name(const std::vector<std::vector<Place>>& places, size_t names);

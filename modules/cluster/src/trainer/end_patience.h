@@ -11,9 +11,9 @@ class EndPatience {
  public:
   explicit EndPatience(Environment& env) : env_(&env) {}
 
-  /// Called every second or so; `ends` is true once the trainer has to end. Returns true when `ends` has been true for
-  /// long enough: until then other trainers may finish the step that the answer waits for. A trainer that was asked to
-  /// give way (end early) waits less, since its chief has to save within that time.
+  /// Called every second or so while the trainer waits for an answer. `ends` is true once the trainer has to end. Returns
+  /// true after `ends` has been true for 9 s: until then other trainers may finish the step that the answer waits for. A
+  /// trainer that was asked to give way (end early) waits only 2 s, since its chief also needs time to save.
   bool is_over(bool ends) {
     constexpr auto kToEnd = std::chrono::seconds(9), kToGiveWay = std::chrono::seconds(2);
     if (!ends) return false;

@@ -174,8 +174,9 @@ Task<Result<Message>> ServerLink::receive_next(std::function<bool()> over, Deadl
   }
 }
 
-/// Late messages (further parts of an earlier answer) come before the answer or, if the server's queue was full, after
-/// it. They have a time limit of their own: the time that they take extends `deadline`.
+/// Receives the answer to request `reply_to`. Late messages (further parts of an earlier answer) may come before it or, if
+/// the server's queue was full, after it. They have a time limit of their own, so the time that they take extends
+/// `deadline`.
 Task<Result<Message>> ServerLink::receive_unless(std::function<bool()> over, uint64_t reply_to, Deadline deadline) {
   for (;;) {
     const SteadyTime asked_at = env_.now();

@@ -22,10 +22,10 @@ class ServerLink {
              transport::Encoding weights)
       : env_(env), identity_(identity), server_(std::move(server)), options_(std::move(options)), weights_(weights) {}
 
-  /// Tries until the server has welcomed this trainer. DeadlineExceeded names the server. FailedPrecondition: the
-  /// server refuses this trainer. Unavailable: another chief leads the server; this is final (after a mere loss of the
-  /// connection this function tries again). Cancelled: an interrupt, or the job has ended, as the server says or
-  /// `give_up` does (called through offload() between attempts).
+  /// Tries until the server has welcomed this trainer; a broken connection is no error. DeadlineExceeded names the server.
+  /// FailedPrecondition if the server refuses this trainer. Unavailable if another chief leads the server. Cancelled on an
+  /// interrupt, or if the job has ended: either the server says so, or `give_up` (called through offload() between
+  /// attempts) returns true.
   Task<Result<void>> connect(Deadline deadline, std::function<bool()> give_up);
   bool connected() const { return connection_ != nullptr; }
   const Welcome& welcome() const { return welcome_; }
@@ -62,9 +62,10 @@ class ServerLink {
   Task<Result<transport::Message>> request(transport::Message message, uint64_t epoch, Deadline deadline);
 
   using Taker = std::function<Result<void>(transport::Message)>;
-  /// Announces that the answer to `request` has `count` more messages, the late ones, each of which may take
-  /// `patience`. Until the connection ends, `take` gets each late message, whichever answer is being received at the
-  /// time. If `take` fails, the receive in progress returns its error, and later messages are not passed to `take`.
+  /// Announces that the answer to `request` has `count` more messages (the late ones), each of which may take `patience`.
+  /// Until the connection ends, `take` is called with each late message, even if it arrives while the answer to another
+  /// request is received. If `take` fails, the receiving call returns its error, and later messages are not passed to
+  /// `take`.
   void expect_late(uint64_t request, size_t count, Duration patience, Taker take) {
     late_ = Late{request, count, patience, std::move(take)};
   }

@@ -77,8 +77,8 @@ Task<Result<Message>> ServerLinks::control(size_t shard, std::string_view verb, 
   co_return co_await request(shard, std::move(message), deadline);
 }
 
-/// Receives the late messages of all servers, since servers send most later answers after them. Returns `deadline`,
-/// extended by the time that this took.
+/// Receives the messages of earlier answers that are still on their way (late messages) from all servers, since a server
+/// usually sends these before it answers a new request. Returns `deadline`, extended by the time that the receiving took.
 Task<Deadline> ServerLinks::after_late(Deadline deadline) {
   const SteadyTime before = env_.now();
   for (auto& link : links_) {
@@ -113,9 +113,10 @@ Task<Result<void>> ServerLinks::check_lease(Deadline deadline) {
 Task<bool> ServerLinks::stay(StopToken stop) {
   const Duration pause = std::min<Duration>(kShowUpEvery, options_.ready_timeout / 4);
   for (bool shown = false;; shown = true) {
-    SteadyTime heard_at = env_.now();  // Becomes the oldest sent_at() of all links in the next line.
+    SteadyTime heard_at = env_.now();  // The next line lowers this to the oldest sent_at() of all links.
     for (const auto& link : links_) heard_at = std::min(heard_at, link->sent_at());
-    // After the first round waits a whole pause, so that a server that cannot be reached is tried once per pause.
+    // Before the first messages, waits until the oldest sent_at() is `pause` ago. Later waits `pause` each time: an
+    // unreachable server, whose sent_at() stays the same, is thus tried only once per pause.
     const SteadyTime next = shown ? env_.now() + pause : heard_at + pause;
     Result<void> slept = co_await env_.sleep_for(std::max(next - env_.now(), Duration{}), stop);
     if (!slept) co_return shown;
@@ -183,7 +184,7 @@ Task<Result<void>> ServerLinks::finish(JobEnd end, Deadline deadline) {
   co_return co_await group.join();
 }
 
-/// Tells one server of the end. Connects again if there is no connection, or if it breaks before the answer.
+/// Tells one server how the job has ended. Connects again if there is no connection, or if it breaks before the answer.
 Task<Result<void>> ServerLinks::finish_one(size_t shard, std::string end, Deadline deadline) {
   for (;;) {
     if (!links_[shard]->connected()) {

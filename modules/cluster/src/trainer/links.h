@@ -73,11 +73,11 @@ class ServerLinks {
   /// The status of shard 0, if all servers are ready; a NaN or an infinity on another server is included as its
   /// failure. Unavailable if a server has lost the model that this trainer trains.
   Task<Result<ServerStatus>> status_of_all(Deadline deadline, std::optional<uint64_t> seen);
-  /// Like status(), but does not pass a failure to noted().
+  /// Like status(), but a failure does not make lost() true.
   Task<Result<ServerStatus>> look(size_t shard, Deadline deadline, std::optional<uint64_t> seen = {});
-  /// Asks for a fresh welcome: the one that answered the hello may date from before the chief restored the server, or
-  /// from many steps ago. The server drops this trainer's pushes up to `newest_push`, unless they are committed; 0 for
-  /// none.
+  /// Asks a server for a new Welcome. The Welcome that followed the hello may be out of date: it may date from before the
+  /// chief restored the server, or from many steps ago. The server drops this trainer's pushes up to `newest_push` (0:
+  /// there are none), unless they are committed.
   Task<Result<Welcome>> welcome(size_t shard, uint64_t newest_push, Deadline deadline);
   /// Tells all servers that the job has ended, all at the same time, so that an absent server delays no other.
   Task<Result<void>> finish(JobEnd end, Deadline deadline);
@@ -89,8 +89,8 @@ class ServerLinks {
   /// one, so that all trainers report the same.
   void note_poison(size_t shard) { poisoned_ = std::min(shard, poisoned_.value_or(shard)); }
   void forget_poison() { poisoned_.reset(); }
-  /// Asks the server that note_poison() named for the reason, and returns that as NanLoss, unless the server has loaded
-  /// the model anew (a new epoch) meanwhile.
+  /// If note_poison() has named a server, asks it which value is not finite, and returns its answer, the error NanLoss.
+  /// Returns success if the server has loaded the model anew (a new epoch) meanwhile.
   Task<Result<void>> look_for_poison();
 
  private:

@@ -176,10 +176,10 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   /// The contribution of one of this process's trainers to this step.
   struct Replica {
     Ref<Buffer> updates;
-    // Both lists have one entry for each variable in bind()'s `by_rows`, in that order.
+    // `row_sums` and `rows` have one entry for each variable in bind()'s `by_rows`, in that order.
     std::vector<RowSums> row_sums;
     std::vector<SegmentRows> rows;
-    // By segment: a pointer into `rows`; null if the segment's update is whole.
+    // By segment: a pointer into `rows`; null if the segment's gradient does not come as rows.
     std::vector<const SegmentRows*> rows_of_segment;
     std::vector<double> scalars;
   };
@@ -196,7 +196,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
     summed_.clear();
     for (Replica& replica : replicas_) {
       replica.row_sums.clear();
-      replica.rows.assign(by_rows.size(), {});  // Sized at once: pointers to entries stay valid.
+      replica.rows.assign(by_rows.size(), {});  // Full size now, so that pointers to entries stay valid.
       replica.rows_of_segment.assign(segments.size(), nullptr);
     }
     for (const std::string& name : by_rows) {

@@ -35,8 +35,8 @@ Task<Result<void>> restore_arena(ModelDelivery to, size_t shard, ArenaIndex aren
   co_return Result<void>{};
 }
 
-/// Sends a residual of zeros to a server without variables, since its arena is only padding: a checkpoint includes a
-/// residual only if all servers have one.
+/// Sends a residual of zeros to a server that has no variables, and thus no values to restore. A checkpoint includes a
+/// trainer's residual only if every server has one.
 Task<Result<void>> restore_padding(ModelDelivery to, size_t shard, ArenaIndex arena, Deadline deadline) {
   const Ref<Buffer> padding = to.env.buffers().get(to.plan.shards[shard].arena_bytes);
   std::ranges::fill(padding->bytes(), std::byte{0});
@@ -78,7 +78,8 @@ Task<Result<void>> activate(ModelDelivery to, RestoreSource* restore, Deadline d
     if (restore) {
       const StateInfo& info = restore->info();
       state.global_step = info.global_step;
-      // Takes shard i's own update count or, if the checkpoint has another number of shards, the highest one.
+      // Shard i continues from its own saved update count. If the checkpoint has another number of shards, it continues
+      // from the highest count of all saved shards.
       for (size_t j = 0; j < info.shards.size(); ++j) {
         if (info.shards.size() == to.servers.size() && j != i) continue;
         state.counters.update_count = std::max(state.counters.update_count, info.shards[j].update_count);

@@ -39,8 +39,8 @@ void PushSender::update_made(size_t index) {
   for (const size_t number : parts_of_updates_[index]) {
     Part& part = parts_[number];
     if (part.updates == 0 || --part.missing > 0) continue;
-    // The strand learns of the program's end after it has run this function, so that no part is queued during the next
-    // step.
+    // The strand runs this function before it learns that the program has ended. So each part is queued in its own step,
+    // and none in the next step.
     env_.post([this, number, server = part.server] {
       queues_[server].push_back(number);
       made_.notify_all();

@@ -21,8 +21,8 @@ class PushSender final : public backends::UpdateListener {
   PushSender(Environment& env, ServerLinks& servers, std::vector<ServerTraffic>& traffic)
       : env_(env), servers_(servers), traffic_(traffic), made_(env) {}
 
-  /// `parts` are all parts of all servers, numbered as in `bindings`. With `early`, a part is sent while the program
-  /// runs if every segment of it gets a gradient then, and it is not the closing part.
+  /// `parts` are all parts of all servers, numbered as in `bindings`. If `early` is true, parts are sent while the program
+  /// still runs: those of which it computes every gradient, except each server's closing part, which is sent last.
   void bind(const ShardPlan& parts, const Bindings& bindings, bool early);
   /// True if some part can be sent while the program runs.
   bool sends_during_run() const { return any_; }
@@ -48,9 +48,9 @@ class PushSender final : public backends::UpdateListener {
  private:
   struct Part {
     size_t server = 0, index = 0;  // The part is number `index` among the server's parts.
-    uint32_t updates = 0;          // The number of gradients in the part; 0 if it is not sent early.
-    uint32_t missing = 0;          // How many of these gradients are not computed yet. Used on the compute thread.
-    bool sent = false;             // True once this step has sent the part. Used on the strand, as queues_.
+    uint32_t updates = 0;          // The number of gradients in the part; 0 if it is sent only after the program has run.
+    uint32_t missing = 0;          // How many gradients of the part are not computed yet. Used on the compute thread.
+    bool sent = false;             // True once this step has sent the part. Used on the strand only.
   };
   Task<Result<void>> send(Part& part);
 
@@ -58,8 +58,8 @@ class PushSender final : public backends::UpdateListener {
   ServerLinks& servers_;
   std::vector<ServerTraffic>& traffic_;
   bool any_ = false;
-  std::vector<Part> parts_;                            // By part number (ServerTraffic::number).
-  std::vector<std::vector<size_t>> parts_of_updates_;  // By update: the part number of each piece.
+  std::vector<Part> parts_;                            // Indexed by the part's number (ServerTraffic::number).
+  std::vector<std::vector<size_t>> parts_of_updates_;  // For each update: the numbers of the parts that have its rows.
   std::vector<std::deque<size_t>> queues_;             // By server: the complete parts that wait to be sent.
   std::vector<uint64_t> sequences_;
   Event made_;

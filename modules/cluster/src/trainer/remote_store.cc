@@ -26,7 +26,8 @@ using transport::MessageKind;
 
 constexpr auto kStoreNoteEvery = std::chrono::seconds(10);
 constexpr auto kAttachPause = std::chrono::milliseconds(20);
-constexpr auto kVersionPause = std::chrono::milliseconds(1);  // About the time that an order takes to reach all servers.
+// The pause between pulls while servers have different versions: about the time that an order takes to reach all servers.
+constexpr auto kVersionPause = std::chrono::milliseconds(1);
 constexpr uint64_t kPullOverhead = uint64_t(1) << 20;
 
 class RemoteStoreImpl final : public RemoteStore {
@@ -48,7 +49,7 @@ class RemoteStoreImpl final : public RemoteStore {
       uint64_t largest = kSnapshotPartBytes;
       for (const ShardTraffic& part : traffic_[i].parts()) {
         parts_.shards.push_back(part.spec());
-        largest = std::max(largest, 2 * part.spec().arena_bytes);  // Twice: each value may come with its position.
+        largest = std::max(largest, 2 * part.spec().arena_bytes);  // Each value may come with its position.
       }
       servers_[i].set_receive_limit(largest + kPullOverhead);
     }
@@ -123,13 +124,13 @@ class RemoteStoreImpl final : public RemoteStore {
 
   Environment& env_;
   ShardPlan plan_;
-  ShardPlan parts_;  // The plan for the bindings, with each part as a shard of its own.
+  ShardPlan parts_;  // As plan_, but each part of a shard is a shard of its own. Bindings use this plan.
   RemoteStoreOptions options_;
   const bool paced_;  // True if trainers wait for each other (synchronous).
   ServerLinks servers_;
   Bindings bindings_;
   RowPush row_push_;
-  bool by_rows_ = false;                // True if variables with lazy rows are sent as changed rows, not as whole arenas.
+  bool by_rows_ = false;                // True if messages have only changed rows where VariableSpec::lazy_rows allows it.
   std::vector<ServerTraffic> traffic_;  // One entry for each server. If an entry has no weights, begin() pulls them.
   WeightReceiver weights_;
   PushSender sender_;
@@ -139,7 +140,7 @@ class RemoteStoreImpl final : public RemoteStore {
   bool stop_ = false;
   uint64_t step_ordinal_ = 0;    // The ordinal of the present step's batch.
   uint64_t push_ = 0;            // The number of the present step's push.
-  uint8_t verdict_ = kStatusOk;  // The state that the reply to the newest push had.
+  uint8_t verdict_ = kStatusOk;  // What shard 0 answered to the newest push: kStatusOk, kStatusStale or kStatusKept.
   Duration waited_{};            // How long the trainer waited for the reply to its newest push, and for the weights.
 };
 
@@ -285,7 +286,8 @@ void RemoteStoreImpl::restart() {
     traffic_[i].restart();
   }
   resting_.restart();
-  // Asynchronous trainers go on pushing while the chief saves, and the replies to their pushes ask for residuals.
+  // With asynchronous updates the other trainers go on pushing while the chief saves, so the replies to their pushes can
+  // ask for residuals.
   residuals_->set_others_asked(!paced_);
 }
 
@@ -345,7 +347,7 @@ Result<void> RemoteStoreImpl::bind(const std::vector<std::string>& variables, co
     }
   }
   weights_.bind(recodes());
-  // Sends no parts early if a push takes no time (shared memory), or if parts are encoded after the program.
+  // No part is sent early if sending takes no time (shared memory), or if parts are encoded when the program has ended.
   sender_.bind(parts_, bindings_, !recodes() && !servers_share_memory());
   return {};
 }
@@ -359,7 +361,7 @@ bool RemoteStoreImpl::all_lazy_rows_bound() const {
   return true;
 }
 
-/// True if servers share memory with this process: then sending whole arenas costs nothing.
+/// True if servers share memory with this process: sending all weights and gradients then costs nothing.
 bool RemoteStoreImpl::servers_share_memory() const {
   const Result<transport::Transport*> transport = env_.transport(options_.servers.front().scheme);
   return transport && (*transport)->shares_memory();
@@ -447,7 +449,7 @@ Task<Result<void>> RemoteStoreImpl::deliver_to(size_t shard, Result<void>& outco
   Result<void> delivered = co_await deliver(shard, std::move(stop));
   const bool finished = !delivered && delivered.error().kind() == ErrorKind::kCancelled && servers_[shard].connected();
   if (!delivered && outcome) outcome = delivered;
-  co_return finished ? Result<void>() : std::move(delivered);  // No error: the job has ended.
+  co_return finished ? Result<void>() : std::move(delivered);  // The job's end is no error here.
 }
 
 /// Waits for the reply to a push. If the connection breaks, sends the push again over a new one, with the same number.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A trainer's side of Residuals: sends the residual of its compression to servers, and continues from a stored one.
+/// A trainer's side of the exchange of residuals (state/residuals.h is the server's): sends the residual of its compression
+/// to servers, and continues from a residual that they have stored.
 #include <memory>
 #include <vector>
 
@@ -19,7 +20,8 @@ class ResidualExchange {
   /// Sends the residuals (from before or after the newest push) that servers have asked for. Best effort: training goes
   /// on without them.
   virtual Task<Result<void>> hand_in_asked() = 0;
-  /// Sends the present residual to all servers when no push follows. Best effort; sends no further part after `enough`.
+  /// Called when no push follows: sends the present residual to all servers. Best effort: after the time `enough` it begins
+  /// to send no further part of the residual.
   virtual Task<Result<void>> hand_in_last(SteadyTime enough, Deadline deadline) = 0;
   /// Continues from the residual that the servers have for this trainer.
   virtual Task<Result<void>> fetch() = 0;

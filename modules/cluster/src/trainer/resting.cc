@@ -16,7 +16,8 @@ Task<Result<RestNews>> Resting::rest(Rest rest, uint64_t newest_push, Deadline d
     residuals_.set_others_asked(true);
     Result<void> told = co_await tell_all(rest, deadline);
     const bool broken = !told && told.error().kind() == ErrorKind::kUnavailable;
-    if (!rest.waits || !broken) SHOAL_CO_TRY_VOID(std::move(told));  // Else ask() below sends `rest` to shard 0 again.
+    // If only a connection broke, a trainer that waits goes on: ask() below sends `rest` to shard 0 again.
+    if (!rest.waits || !broken) SHOAL_CO_TRY_VOID(std::move(told));
   }
   if (!rest.waits) co_return RestNews{};
   for (;;) {

@@ -32,7 +32,7 @@ class ShardTraffic {
   /// For part `index` of the `count` parts of a shard; `part` outlives this object.
   ShardTraffic(BufferPool& pool, const ShardPart& part, uint32_t index, uint32_t count, const Compression& compression);
 
-  // If weights are compressed or sent as rows, take() and finish_push() take long: the compute thread then calls them.
+  // take() and finish_push() below take long if weights are compressed or sent as rows: the compute thread then calls them.
 
   /// From now on variables with lazy rows (shard_plan.h) are sent as rows. Called before any weights arrive.
   void go_by_rows();
@@ -91,7 +91,7 @@ class ShardTraffic {
 
   transport::Message weights_;
   uint64_t version_ = 0;
-  Ref<Buffer> decoded_;  // Null until encoded weights arrive. If weights come by rows: all rows received so far.
+  Ref<Buffer> decoded_;  // The decoded weights, into which rows that arrive are copied. Null until encoded weights arrive.
   bool decoded_now_ = false;
 
   transport::Chunk fields_;  // The fields of the push in progress; fields_.position refers to position_.

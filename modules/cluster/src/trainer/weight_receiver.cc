@@ -88,7 +88,8 @@ Result<void> WeightReceiver::follow(size_t shard, size_t part, const transport::
   return follows;
 }
 
-/// Takes a late part. Parts arrive in order, so this must be the first part that is still missing.
+/// Takes a late part of the weights: one that follows the first part of an answer. Parts arrive in order, so this one is
+/// the first part that is still missing.
 Result<void> WeightReceiver::take_late(size_t shard, Message message) {
   std::vector<ShardTraffic>& parts = traffic_[shard].parts();
   const auto next = std::ranges::find_if(parts, [](const ShardTraffic& part) { return !part.has_weights(); });
@@ -171,7 +172,7 @@ Task<Result<void>> WeightReceiver::receive_all_late(size_t shard, Deadline deadl
   co_return Result<void>{};
 }
 
-/// Pulls the late parts that were lost with a broken connection. The push that they answer is committed, so the push
+/// Pulls the parts of an answer that were lost when the connection broke. The push that was answered is committed, so it
 /// need not be sent again.
 Task<Result<void>> WeightReceiver::pull_late(size_t shard) {
   env_.sometimes("trainer.late_weights_pulled");

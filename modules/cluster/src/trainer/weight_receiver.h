@@ -28,8 +28,8 @@ class WeightReceiver final : public backends::VariableArrivals {
                  OnHead on_head)
       : env_(env), servers_(servers), traffic_(traffic), bindings_(bindings), on_head_(std::move(on_head)), arrival_(env) {}
 
-  /// Called once, after `bindings` are bound. `recodes` is true if messages are encoded: they are then decoded on the
-  /// compute thread before kernels read them, and no part may be late.
+  /// Called once, after `bindings` are bound. `recodes` is true if weights arrive encoded. The compute thread must then
+  /// decode them before a kernel reads them, so a step begins only when all parts of the weights have arrived.
   void bind(bool recodes);
 
   /// Takes the weights of an answer, whose first message is `first`, and waits for all of its messages.
@@ -73,8 +73,8 @@ class WeightReceiver final : public backends::VariableArrivals {
   Bindings& bindings_;
   const OnHead on_head_;
   bool recodes_ = false;
-  std::vector<std::vector<size_t>> parts_of_variables_;  // By variable: the part number of each piece.
-  // By number (ServerTraffic::number): true if kernels may read the part.
+  std::vector<std::vector<size_t>> parts_of_variables_;  // For each variable: the numbers of the parts that have its rows.
+  // Indexed by the part's number (ServerTraffic::number): true if the part has arrived, so that kernels may read it.
   std::vector<std::atomic<bool>> arrived_;
   Event arrival_;
   std::optional<Error> failed_;  // Why late parts of this step will not arrive.

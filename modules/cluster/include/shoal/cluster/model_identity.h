@@ -15,14 +15,15 @@ namespace shoal::cluster {
 /// (identity.h).
 std::string variables_text(std::vector<VariableSpec> variables);
 
-/// The first difference, in words, between the variables of a model, which `text` (of variables_text()) lists and
-/// `owner` has, and those on a server: "variable w is float32 [2] in the model of worker 1 and float32 [3] on ps 0".
-/// Looks only at variables that the server holds; empty if none differs.
+/// The first difference, in words, between the variables of a model and those on a server: "variable w is float32 [2] in
+/// the model of worker 1 and float32 [3] on ps 0". `text` (of variables_text()) lists the model's variables; `owner` names
+/// the task that has the model. Looks only at variables that the server holds; empty if none differs.
 std::string variables_difference(std::string_view text, const std::string& owner, const ShardSpec& held,
                                  const std::string& server);
 
-/// One line per subject of `meaning`: "feature "wood": vocabulary (4 words: ash, ...) #1f3a...", then one line per
-/// entry of `rest`, the other values that the model uses: "learning_rate: 0.1". At most kIdentityBytesMax bytes.
+/// One line for each subject that `meaning` has facts about: "feature "wood": vocabulary (4 words: ash, ...) #1f3a...".
+/// Then one line for each entry of `rest`, which has other values that the model uses: "learning_rate: 0.1". At most
+/// kIdentityBytesMax bytes.
 std::string meaning_text(const Meaning& meaning, const std::map<std::string, std::string>& rest);
 
 /// The first difference between two texts of meaning_text(), in words. Empty if there is none, or if a text is empty.

@@ -73,7 +73,8 @@ namespace shoal::cluster {
 /// first: a minute, plus a second for each MiB (8 Mbit/s).
 inline Duration transfer_patience(uint64_t bytes) { return std::chrono::seconds(60 + int64_t(bytes >> 20)); }
 
-/// MessageHead::status. In a reply: a state, and bits that ask the trainer for something. In a push: bits alone.
+/// The values of MessageHead::status. A reply has one of the states kStatusOk to kStatusKept, and bits that ask the trainer
+/// for something. A push has bits only.
 inline constexpr uint8_t kStatusOk = 0;
 inline constexpr uint8_t kStatusFenced = 1;  ///< The request is for a model loaded earlier: attach again.
 /// In a reply with Weights: the push was too old for the update strategy, and is not applied.
@@ -88,8 +89,9 @@ inline constexpr uint8_t kStatusStateMask = 0x07;
 inline constexpr uint8_t kStatusLeaveBit = 0x10;
 /// In any reply: an update since the model was loaded has written a NaN or an infinity; "failure" says which.
 inline constexpr uint8_t kStatusPoisonBit = 0x08;
-/// In a chief's push: the chief takes a checkpoint once the push counts, and waits for residuals. Replies to the other
-/// pushes of that commit have the bit, too: if all trainers wait for the chief, no later reply could ask them.
+/// In a chief's push: the chief takes a checkpoint after the update that includes this push, and waits for residuals. The
+/// replies to the update's other pushes have the bit, too, and so ask the other trainers for residuals. If all trainers
+/// wait for the chief meanwhile, there is no later reply that could ask them.
 inline constexpr uint8_t kStatusSaveBit = 0x20;
 inline constexpr uint8_t kStatusResidualBit = 0x40;
 inline constexpr uint8_t kStatusStopBit = 0x80;
@@ -158,7 +160,8 @@ struct PushCounts {
 
 /// The message of a trainer that makes no more pushes, but stays until the end of the job is announced.
 struct Rest {
-  /// The trainer's newest push (0: none). This push and all earlier ones do not count, unless they are committed.
+  /// The number of the trainer's newest push; 0 if there is none. Pushes up to this number are dropped, unless they are
+  /// committed.
   uint64_t newest_push = 0;
   /// True if the trainer's input has ended at a position that can be stored: checkpoints then record the end.
   bool input_ended = false;
@@ -250,7 +253,8 @@ Result<std::vector<int>> parse_trainers(std::string_view json);
 
 uint64_t spec_hash(const ShardSpec& spec);
 
-/// The name of an arena ("weights", "slot/0", "residual/0", ...), and its number (InvalidArgument for other names).
+/// arena_name() returns the name of an arena, a buffer of a shard: "weights", "slot/0", "residual/0", ...
+/// parse_arena_name() returns the number of the arena with this name; InvalidArgument for any other text.
 std::string arena_name(ArenaIndex arena);
 Result<ArenaIndex> parse_arena_name(std::string_view name);
 

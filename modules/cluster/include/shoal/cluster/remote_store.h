@@ -19,8 +19,8 @@ struct RemoteStoreOptions {
   /// end with Cancelled.
   std::function<bool()> job_ended;
   Compression compression = {};
-  /// If nothing is compressed: send only the changed rows of variables with lazy rows (shard_plan.h), in both directions.
-  /// Default: true, unless servers share memory with this process (Transport::shares_memory()).
+  /// Whether only the changed rows are sent, in both directions, of variables with lazy rows (VariableSpec::lazy_rows). Not
+  /// with compression. Default: true, unless servers share memory with this process (Transport::shares_memory()).
   std::optional<bool> by_rows = {};
   bool allow_non_finite = false;  ///< For a chief: tells the servers that updates may write values that are not finite.
   std::shared_ptr<UpdateObserver> observer = nullptr;
@@ -42,15 +42,16 @@ class RemoteStore : public Store {
   /// Tells shard 0 that this trainer has failed for good, connecting again if it has to, until `deadline`. The
   /// caller then calls leave().
   virtual Task<Result<void>> tell_failure(Error why, Deadline deadline) = 0;
-  /// Tells servers that this trainer makes no more pushes, but stays; in synchronous training the others go on without
-  /// it. The store fills in newest_push of `rest`. With `waits` the answer comes after a second, or earlier with news,
-  /// and a broken connection is made again until `deadline`; without `waits` only connected servers are told.
-  /// Cancelled: the job has ended, or an interrupt. Unavailable: the model was loaded anew, or the job cancels its
-  /// request to stop (call attach() again).
+  /// Tells servers that this trainer makes no more pushes, but stays; in synchronous training the others go on without it.
+  /// The store fills in newest_push of `rest`. If rest.waits is true, the answer comes after a second, or earlier with
+  /// news, and a broken connection is made again until `deadline`. Otherwise only connected servers are told. Cancelled if
+  /// the job has ended, or on an interrupt. Unavailable if the trainer has to call attach() again: the model was loaded
+  /// anew, or the job cancels its request to stop.
   virtual Task<Result<RestNews>> rest(Rest rest, Deadline deadline) = 0;
   /// Called by the chief: asks all trainers to stop after their current step.
   virtual Task<Result<void>> request_stop(Deadline deadline) = 0;
-  /// Called by the chief: from now on no push counts, until the model is prepared anew or another process is the chief.
+  /// Called by the chief: from now on no push is committed, until the model is prepared anew or another process is the
+  /// chief.
   virtual Task<Result<void>> seal(Deadline deadline) = 0;
   /// Called by the chief: returns the trainers' states as shard 0 knows them. Unavailable if a server has lost the model.
   /// With `seen` (ServerStatus::changes of an earlier answer) shard 0 waits for a change, at most a quarter of a second.

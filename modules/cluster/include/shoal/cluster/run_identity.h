@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The run of a model_dir that a model belongs to. Servers and trainers compare it when they connect.
+/// Names the run (one training in one model_dir) that a model belongs to. Servers and trainers compare it when they
+/// connect.
 #include <cstdint>
 #include <string>
 

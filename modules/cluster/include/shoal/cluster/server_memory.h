@@ -12,31 +12,37 @@ namespace shoal::cluster {
 
 /// Memory in bytes, for P bytes of weights, W trainers, updates of R pushes each, and S slots.
 struct ServerMemory {
-  /// W + 2 versions of P bytes: the current one, the next one while it is computed, and one on its way to each trainer.
+  /// W + 2 versions of the weights, P bytes each: the current version, the next one while it is computed, and one on its
+  /// way to each of the W trainers.
   uint64_t versions = 0;
-  uint64_t slots = 0;  ///< S slots of P bytes, which the update rules use.
-  /// max(W, R) pushes of P bytes that wait for their commit; twice as much for encoded pushes and pushes by rows, which
-  /// are held both as received and as decoded. With top-k also W P, the residual of each trainer for a checkpoint.
+  uint64_t slots = 0;  ///< S slots of the update rules (momenta and the like), each with P bytes, as the weights.
+  /// max(W, R) pushes that wait for their commit, with W trainers and updates of R pushes. A push takes P bytes, as much as
+  /// the weights. An encoded push, or one by rows, takes twice as much, since the server has it both as received and as
+  /// decoded. With top-k compression also W P: the residual of each trainer for a checkpoint.
   uint64_t updates = 0;
-  uint64_t snapshot = 0;  ///< (1 + S) P: weights and slots that a checkpoint in progress keeps while training goes on.
-  /// 16 (max(W, R) + 1) bytes for each row of variables with lazy rows: row numbers, and addresses of rows, of each waiting
-  /// push, of one reply, and of the newest updates. Pushes usually name few rows.
+  uint64_t snapshot = 0;  ///< (1 + S) P bytes: the weights and S slots that a checkpoint in progress still has to read.
+  /// 16 (max(W, R) + 1) bytes for each row of the variables that are updated by rows, with W trainers and updates of R
+  /// pushes: for the row's number and address in each waiting push, in one reply and in the newest updates. Pushes usually
+  /// name few rows.
   uint64_t row_numbers = 0;
   uint64_t total() const { return versions + slots + updates + snapshot + row_numbers; }
 };
-/// `aggregated`: R, which is 1 for asynchronous updates. `gradients`: how trainers send them.
+/// `aggregated` is R, the number of pushes that make one update: 1 for asynchronous updates. `gradients` is the encoding in
+/// which trainers send gradients.
 ServerMemory server_memory(const ShardSpec& spec, int trainers, int aggregated = 1,
                            transport::Encoding gradients = transport::Encoding::kDense);
 
 /// The bytes that a push takes besides its gradients: the input position, and scalars.
 inline constexpr uint64_t kPushOverhead = uint64_t(64) << 10;
-/// The most bytes of one trainer's unanswered pushes that a server keeps; beyond that it reads no more from the trainer
-/// until an order decides about a push. (Answered pushes that are kept for a later commit are at most R together.)
+/// Limits the memory that one trainer's unanswered pushes take on a server. At the limit the server reads no more from that
+/// trainer until one of these pushes is applied or dropped. (Pushes that are answered, but wait for a later update, are
+/// never more than one update needs.)
 struct PushLimit {
-  /// 2 P, plus twice kPushOverhead. The second P is for a push that is sent again, or that follows an abandoned one: no
-  /// version of the weights is on its way to the trainer then, so this push may take the memory of that version.
+  /// Room for two pushes of P bytes (the size of the weights): 2 P, plus twice kPushOverhead. The second one is a push that
+  /// is sent again, or that follows an abandoned one. No version of the weights is on its way to the trainer then, so the
+  /// second push may take the memory of that version.
   uint64_t dense = 0;
-  uint64_t encoded = 0;  ///< 3 P, plus twice kPushOverhead: for compressed pushes and pushes by rows.
+  uint64_t encoded = 0;  ///< For compressed pushes and pushes by rows: 3 times the weights, plus twice kPushOverhead.
 };
 PushLimit push_limit(const ShardSpec& spec);
 

@@ -51,8 +51,9 @@ inline constexpr uint64_t kOnePart = ~uint64_t(63);
 /// The least size of a part of a shard. A larger shard is sent in several parts, so that some gradients are sent while
 /// others are still computed (docs/decisions/overlap-of-network-and-compute.md).
 inline constexpr uint64_t kOwnPartBytes = uint64_t(4) << 20;
-/// The most parts of a shard that have the least size or more. One smaller part may lie before them, after them, and
-/// between any two of them. Each part costs a message, and memory for the message.
+/// The most parts of a shard that have at least the least size (own_part_bytes). Smaller parts are not counted: one may lie
+/// before these parts, one after them, and one between any two of them. The number is limited since each part costs a
+/// message, and memory for the message.
 inline constexpr uint64_t kOwnPartsMax = 8;
 
 /// The variables that one server holds, in one arena: weights, gradients and each slot have the same layout. A large
@@ -63,7 +64,7 @@ struct ShardSpec {
   int32_t slot_count = 0;                   ///< The largest slot count among the segments' rules.
   int32_t scalar_count = 0;                 ///< The number of scalars in each push.
   uint64_t part_bytes_max = kPartBytesMax;  ///< A multiple of 64.
-  /// A part ends once it has this size; a segment of this size is a part of its own. Not 0.
+  /// parts_of() ends a part once it has this many bytes. A segment of at least this size is a part of its own. Never 0.
   uint64_t own_part_bytes = kOnePart;
   Denormals denormals = Denormals::kZero;  ///< How updates treat denormal floats.
   friend bool operator==(const ShardSpec&, const ShardSpec&) = default;

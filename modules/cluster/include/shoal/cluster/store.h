@@ -5,9 +5,9 @@
 /// One step:  begin()                permission to start, and the newest weights
 ///            start()                (compute thread) memory for the gradients of the batch just drawn
 ///            apply_during_run()     optional: updates are applied while the program runs
-///            listener(),            optional: while the program runs, exchange() sends gradients and receives variables
-///            Step::arrivals
-///            ...Program::run_on()   reads Step::variables, writes Step::updates; arrival() awaits a variable
+///            exchange()             while the program runs, if listener() or Step::arrivals is not null: sends gradients
+///                                   that are computed, and receives variables that have not arrived yet
+///            Program::run_on()      reads Step::variables, writes Step::updates; arrival() waits for one variable
 ///            add_rows()             (compute thread) gradients of variables that are updated by rows
 ///            next_replica(), start() ... where one process computes for several trainers
 ///            commit()               makes the update, exactly once on every shard
@@ -53,7 +53,7 @@ struct Step {
   /// Set while some variables have not arrived: run_on() computes until it needs one of them. Null if all have arrived.
   const backends::VariableArrivals* arrivals = nullptr;
   std::span<const backends::MutablePieces> updates;  ///< Where the program writes gradients; start() sets it.
-  /// The leader sets this if it will take a snapshot once this update counts (Store::hears_of_saves()).
+  /// The leader sets this if it will take a snapshot as soon as this update is applied (Store::hears_of_saves()).
   bool save_follows = false;
   /// The loss of the batch, for the job's metrics. The caller of commit() sets it; NaN if it is not known.
   double loss = std::numeric_limits<double>::quiet_NaN();
@@ -74,9 +74,9 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  /// Called by the leader (local process or chief): makes the model ready, from `restore`, and from initializers
-  /// for all variables that `restore` (or null) does not hold. Servers that still hold this job's state at or beyond the
-  /// step of `restore` keep it (Ready::attached).
+  /// Called by the leader (the local process, or the chief): makes the model ready. A variable gets the value that
+  /// `restore` holds, or else its initial value; `restore` may be null. Servers that still hold this job's state at or
+  /// beyond the step of `restore` keep it (Ready::attached).
   virtual Task<Result<Ready>> prepare(RestoreSource* restore, Deadline deadline) = 0;
   /// Called by all other trainers: waits until the leader has made the model ready.
   virtual Task<Result<Ready>> attach(Deadline deadline) = 0;
@@ -117,8 +117,8 @@ class Store {
   /// True if start() needs the input position of every batch; if false, only snapshot() needs positions.
   virtual bool wants_positions() const = 0;
 
-  /// True if a snapshot is complete only after an update with Step::save_follows. If the leader cannot make such an update,
-  /// it takes an incomplete snapshot.
+  /// True if servers have to hear of a snapshot in advance: it is complete only after an update with Step::save_follows. If
+  /// the leader cannot make such an update, it takes an incomplete snapshot.
   virtual bool hears_of_saves() const { return false; }
   /// Takes a snapshot of the current state. `own_positions` are the input positions, after the last commit, of the
   /// trainers that this process computes; servers know them already.

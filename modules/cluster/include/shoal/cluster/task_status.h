@@ -30,7 +30,7 @@ struct TaskStatus {
   /// Of a server: "empty", "loading", "ready" or "finished" (Phase). At a rendezvous: "meeting" until all ranks were
   /// there, then "met".
   std::string phase;
-  std::optional<uint64_t> global_step;  ///< Nothing at a rendezvous, and for a server without a model.
+  std::optional<uint64_t> global_step;  ///< Empty in the status of a rendezvous, and of a server without a model.
   std::string run;                      ///< At a rendezvous: the job's name (Place::run).
   /// For a server: chief, workers and other servers. At a rendezvous: all ranks, in order.
   std::vector<PeerStatus> peers;

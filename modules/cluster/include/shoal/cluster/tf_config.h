@@ -83,9 +83,9 @@ std::string to_tf_config(const TaskConfig& task);
 /// Reads the process's own environment.
 std::optional<std::string> process_getenv(std::string_view name);
 
-/// The task that the environment gives this process, by SHOAL_RANK, TF_CONFIG or the variables of an engine, in this
-/// order, else local mode; SHOAL_SOURCE restricts the search to one source. Reads variables only: addresses may
-/// be missing (has_met()). with_trial() adds the trial. InvalidArgument or TypeMismatch, naming the variable.
+/// Finds this process's task in the environment: in SHOAL_RANK, else TF_CONFIG, else the variables of a launcher (Slurm,
+/// MPI, ...), else local mode. SHOAL_SOURCE restricts the search to one source. Contacts no other task, so addresses may be
+/// missing (has_met()). with_trial() adds the trial. InvalidArgument or TypeMismatch, naming the variable.
 Result<TaskConfig> task_from_environment(const GetEnv& getenv, const TfConfigOptions& options = {});
 
 /// The variable SHOAL_TRIAL without blanks around it: the trial of a search that this process is part of, such as "7". None

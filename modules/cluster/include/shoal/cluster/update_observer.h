@@ -16,10 +16,10 @@ struct ObservedUpdate {
   int trainer = 0;           ///< The trainer's number; the chief is 0.
   uint64_t process = 0;      ///< The incarnation of the trainer's process.
   uint64_t sequence = 0;     ///< The number of the push among the pushes of the trainer's process.
-  uint64_t ordinal = 0;      ///< The number of batches that the trainer has read from its input, this push's included.
+  uint64_t ordinal = 0;      ///< How many batches the trainer has read from its input, including the one of this push.
   uint64_t commit = 0;       ///< The number of the update's commit, counted since the model was loaded.
   uint64_t global_step = 0;  ///< The global step after the update.
-  /// The staleness: updates made after the weights that the gradient was computed on, and before this update.
+  /// The staleness: how many updates came between the weights that the gradient was computed on and this update.
   uint64_t staleness = 0;
 };
 

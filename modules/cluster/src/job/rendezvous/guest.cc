@@ -71,8 +71,9 @@ std::string RendezvousGuest::waiting_for() const {
          (missing_.empty() ? "" : " (which waited for " + missing_ + " when it was last heard)");
 }
 
-/// True if joining again cannot help. With one address, only Unavailable and DeadlineExceeded may pass by themselves.
-/// With several addresses, other errors may come from another job at one address, so the next address is tried.
+/// True if no new attempt to join can help after `error`. If rank 0 has one address, only Unavailable and DeadlineExceeded
+/// may be gone at the next attempt. If there are several addresses, any other error may come from another job that listens
+/// at one of them, so the next address is tried.
 bool RendezvousGuest::is_final(const Error& error) const {
   if (final_ || error.kind() == ErrorKind::kCancelled) return true;
   const bool passes = error.kind() == ErrorKind::kUnavailable || error.kind() == ErrorKind::kDeadlineExceeded;
@@ -81,7 +82,8 @@ bool RendezvousGuest::is_final(const Error& error) const {
 
 Task<Result<Gathering>> RendezvousGuest::meet() {
   const Deadline deadline = env_.after(options_.timeout);
-  // The callback runs on any thread; the function that it posts may run after this coroutine's end: hence the weak pointer.
+  // `on_interrupt` may run on any thread, and the function that it posts may run after meet() has ended. Both have only a
+  // weak pointer to `here`, which is gone when meet() has ended.
   const auto here = std::make_shared<RendezvousGuest*>(this);
   const StopCallback on_interrupt(env_.interrupted(), [env = &env_, here = std::weak_ptr<RendezvousGuest*>(here)] {
     env->post([here] {

@@ -239,7 +239,8 @@ void RendezvousHost::assign_addresses() {
 /// Sends the address list to all waiting guests. Disconnects a guest that listens at another address than the list says,
 /// so that it joins again (the list may come from a rank that got it before this host was restarted).
 void RendezvousHost::send_addresses() {
-  const Message list = make_word(env_, incarnation_, "cluster", to_json(*gathering_));  // Copies of it share its bytes.
+  // Made once for all guests: the copies below share the message's bytes.
+  const Message list = make_word(env_, incarnation_, "cluster", to_json(*gathering_));
   for (int32_t rank = 1; rank < options_.place.size; ++rank) {
     Guest& waiting = guest(rank);
     if (!waiting.connection || !waiting.address) continue;
@@ -310,7 +311,8 @@ Task<Result<void>> RendezvousHost::converse(Connection& connection) {
   changed_.notify_all();
   if (gathering_) SHOAL_CO_TRY_VOID(co_await say(connection, "cluster", to_json(*gathering_)));
   for (;;) {
-    // Missing heartbeats end the connection and this loop. A guest whose time-out passes first asks for missing ranks.
+    // If heartbeats are missing, the connection ends, and so does this loop. A guest sends a message only when its time-out
+    // has passed, to ask which ranks are missing.
     SHOAL_CO_TRY(const Message last, co_await connection.receive(kNoDeadline));
     const Result<transport::Control> asks = transport::read_control(last);
     if (!asks || asks->verb != kMissingVerb || gathering_) continue;

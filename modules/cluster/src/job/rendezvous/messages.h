@@ -20,9 +20,9 @@
 namespace shoal::cluster {
 
 inline constexpr std::string_view kMissingVerb = "missing";
-inline constexpr uint8_t kRefusalPasses = 0;  ///< The reason may pass: the guest (a rank other than 0) may try again.
+inline constexpr uint8_t kRefusalPasses = 0;  ///< A later attempt may succeed: a guest (a rank other than 0) tries again.
 inline constexpr uint8_t kRefusalFinal = 1;
-inline constexpr uint8_t kRefusalOtherRun = 2;  ///< Final, unless the guest has other addresses to try.
+inline constexpr uint8_t kRefusalOtherRun = 2;  ///< The guest gives up, unless it has other addresses to try.
 
 struct Join {
   int32_t rank = 0;

@@ -13,8 +13,9 @@ struct OwnPort {
   std::string address;                            ///< The address for the other tasks; empty for an evaluator.
 };
 
-/// The address at which rank 0 listens for a rendezvous at `address`: `address`, or its port on the host of --bind.
-/// InvalidArgument for a --bind that is neither host nor host:port.
+/// Returns the address at which rank 0 listens if the other ranks connect to `address`: without --bind the same address,
+/// with --bind the host that --bind names and the port of `address`. InvalidArgument for a --bind that is neither host nor
+/// host:port.
 Result<std::string> bound_address(const RendezvousOptions& options, const std::string& address);
 
 /// Takes the offered address, or a free port of the offered host. Unavailable if the address is taken, or no port is free.

@@ -90,7 +90,7 @@ class NodeListReader {
     return {};
   }
 
-  /// Adds one name for each combination of choices.
+  /// Adds every name that takes one text from each of `places`: {"n"} and {"1", "2"} give "n1" and "n2".
   Result<void> expand(const std::vector<Choices>& places) {
     uint64_t count = 1;
     for (const Choices& choices : places) {

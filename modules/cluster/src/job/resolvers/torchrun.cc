@@ -21,7 +21,7 @@ Result<void> set_master(const GetEnv& getenv, Place& place, std::string_view add
   SHOAL_TRY(const int32_t number, number_variable(getenv, port, 1, kPortMax, addr));
   SHOAL_TRY_VOID(check_address(addr, address_of(host, number)));
   place.hosts = {host};
-  // If this variable is True, torchrun itself listens at MASTER_PORT, so Shoal takes a port behind it.
+  // If this variable is True, torchrun itself listens at MASTER_PORT, so Shoal takes one of the ports that follow.
   const bool taken = variable(getenv, "TORCHELASTIC_USE_AGENT_STORE").value_or("") == "True";
   if (!taken) place.rendezvous = {address_of(host, number)};
   for (int32_t i = 1; taken && i <= kPortsBehind && number + i <= kPortMax; ++i) {
