@@ -38,8 +38,8 @@ class CompactText {
   std::string text_;
 };
 
-/// Builds the wanted parts from the parser's events. A document tree of the whole text would take a second and
-/// gigabytes for 16 MiB of nested values that nobody reads.
+/// Builds JSON values of the members of TF_CONFIG that Shoal reads, from the parser's events. A document tree of the whole
+/// text would take a second, and gigabytes for 16 MiB of nested values that nobody reads.
 class PartsBuilder : public nlohmann::json_sax<Json> {
  public:
   bool null() override { return copies() ? copy("null") : put(nullptr); }
@@ -169,7 +169,7 @@ class PartsBuilder : public nlohmann::json_sax<Json> {
   bool wanted_ = false;
   bool is_service_ = false;
   CompactText service_;
-  int kept_depth_max_ = 0;  // Containers at greater depths are kept empty.
+  int kept_depth_max_ = 0;  // Objects and lists that are nested deeper than this are kept without their contents.
   int depth_ = 0;
   int kept_count_ = 0;
   std::string failure_;

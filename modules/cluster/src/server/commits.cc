@@ -105,7 +105,7 @@ Task<Result<void>> Commits::decode(HeldPush& push) {
   co_return decoded;
 }
 
-/// Replies once more to a push that an order has decided, because the first reply was lost. The model may be loaded
+/// Replies once more to a push that an order has named before, because the first reply was lost. The model may be loaded
 /// anew while this function waits for the lock of the state; then the reply is "fenced" (the push is too old).
 Task<Result<void>> Commits::answer_again(Session& session, MessageHead head, uint64_t has, uint8_t status) {
   Result<std::vector<Message>> weights = std::vector<Message>();
@@ -251,7 +251,7 @@ Task<Result<std::optional<HeldState>>> Commits::hold(uint64_t chief, bool residu
     sequencer_->hold({.trainer = 0, .incarnation = chief, .number = residuals});
     SHOAL_CO_TRY_VOID(co_await give_orders());
   }
-  // A finished snapshot may be returned even if a later update has made a weight NaN or infinite since.
+  // True if the snapshot is there. It may be returned even if a later update has made a weight NaN or infinite since.
   const auto here = [&] {
     return pending_snapshot_ && pending_snapshot_->chief == chief &&
            (sequencer_ || pending_snapshot_->state.text.counters.version == version);

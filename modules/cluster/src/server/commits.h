@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Keeps pushes until an order decides about them: reports them to the sequencer, carries out the sequencer's orders,
-/// and answers the trainers. The sequencer is part of this object on shard 0; other shards have a connection to it.
+/// Keeps pushes until an order of the sequencer commits or drops them: reports the pushes to the sequencer, carries out its
+/// orders, and answers the trainers. On shard 0 the sequencer is part of this object; other shards have a connection to it.
 #include <deque>
 #include <map>
 #include <memory>
@@ -36,7 +36,8 @@ class Commits {
   /// Called when the session has ended: its waiting pushes get no answer.
   void forget(const Session& session);
 
-  /// Excludes process `incarnation` of `trainer`, since a newer process has taken its place: its pushes no longer count.
+  /// Excludes process `incarnation` of `trainer`, since a newer process has taken its place: its pushes have no effect any
+  /// more, unless they are committed.
   Task<Result<void>> fence(int trainer, uint64_t incarnation);
   /// Drops the uncommitted pushes of a process up to `newest`: it starts over from its last committed push.
   Task<Result<void>> abandon(transport::PushId newest);
@@ -60,7 +61,7 @@ class Commits {
   /// Drops a snapshot for process `chief` that hold() has not returned yet.
   void release(uint64_t chief);
 
-  /// Called when the chief begins to load a model (a new epoch): pushes for the previous model do not count.
+  /// Called when the chief begins to load a model (a new epoch): pushes for the previous model have no effect any more.
   void restart();
   /// Called when the model of the new epoch is loaded: from now on trainers' pushes are applied.
   void begin();

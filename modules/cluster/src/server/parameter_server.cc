@@ -214,7 +214,7 @@ bool Server::may_give_way() {
     }
   }
   core_.ask_to_save();
-  return core_.is_saved(std::min(*step_to_save_, step));  // The lower one, since a restore may have set the step back.
+  return core_.is_saved(std::min(*step_to_save_, step));  // The lower step, since a restore may have set the step back.
 }
 
 Duration Server::orphaned_after() const { return std::min<Duration>(kOrphaned, options_.ready_timeout / 2); }

@@ -105,7 +105,7 @@ Task<Result<void>> Requests::handle_pull(Session& session, Message request) {
   co_return co_await core_.reply_parts(session, request.head, std::move(weights));
 }
 
-/// Takes a chunk of a push. The answer follows once all chunks are here, and an order has decided about the push.
+/// Takes a chunk of a push. The answer follows once all chunks are here, and an order names the push.
 Task<Result<void>> Requests::handle_chunk(Session& session, Message request) {
   const transport::MessageHead head = request.head;
   SHOAL_CO_TRY(const transport::Chunk chunk, transport::read_chunk(request));

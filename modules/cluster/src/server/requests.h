@@ -14,7 +14,8 @@ class Requests {
   /// `core` and `commits` outlive this object.
   Requests(ServerCore& core, Commits& commits);
 
-  /// Carries out `request`, and answers it at once or, for a push, when an order decides. An error ends the connection.
+  /// Carries out `request` and answers it: at once or, if it is a push, when an order names the push. An error ends the
+  /// connection.
   Task<Result<void>> handle(Session& session, transport::Message request);
   transport::Message welcome(const Session& session);
   void set_receive_limit(Session& session);

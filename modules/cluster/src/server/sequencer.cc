@@ -17,7 +17,8 @@ Sequencer::Sequencer(size_t shards, size_t trainers, std::unique_ptr<UpdateStrat
   progress_.trainers.resize(trainers);
 }
 
-/// Resets the state when the model is loaded anew, except the numbers of decided pushes and the excluded processes.
+/// Resets the state when the model is loaded anew. Keeps the numbers of the pushes that orders have named, and the excluded
+/// processes.
 void Sequencer::restart() {
   progress_ = {.trainers = std::vector<Participant>(progress_.trainers.size())};
   global_step_ = 0;

@@ -43,8 +43,8 @@ class Sequencer {
   void abandon(const transport::PushId& newest);
   /// Makes the trainer of `newest` inactive until it pushes again, and drops its undecided pushes.
   void rest(const transport::PushId& newest);
-  /// Makes `trainer` inactive until another process of this trainer pushes; late pushes of process `incarnation` do not
-  /// make the trainer active.
+  /// Makes `trainer` inactive until another process of this trainer pushes. Pushes of process `incarnation` that arrive
+  /// later do not make the trainer active.
   void leave(int trainer, uint64_t incarnation);
   /// Notes that `trainer` has been away for the grace period, or that it is back.
   void set_lost(int trainer, bool lost);

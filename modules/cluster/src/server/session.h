@@ -23,13 +23,13 @@ struct Session : std::enable_shared_from_this<Session> {
   const uint64_t number;  // The number of the connection, in the order of acceptance.
   transport::Hello hello;
   int trainer = -1;  // The trainer's number; -1 for a task that is not a trainer of this job.
-  int shard = -1;    // The shard's number; -1 for a task that is not another server of this job.
+  int shard = -1;    // The number of the peer's shard; -1 if the peer is not another server of this job.
   bool chief = false;
   bool replaced = false;  // True once the server closes the connection for a newer process of this task.
   std::optional<HeldState> held;
   IncomingPush push;
   TaskGroup replies;   // Replies that are being sent while the next request is handled.
-  bool ended = false;  // True once no reply may begin any more.
+  bool ended = false;  // True once the session has ended, so that no reply may begin.
 };
 
 /// The task's name, such as "worker 3".

@@ -39,7 +39,7 @@ struct Progress {
 class UpdateStrategy {
  public:
   virtual ~UpdateStrategy() = default;
-  /// False if the push will not count: its weights are too old, or trainers were asked to stop.
+  /// False if the push has to be dropped: it was computed on weights that are too old, or trainers were asked to stop.
   virtual bool takes(const WholePush& push, const Progress& progress) const = 0;
   /// The pushes that make the next update, as indices into `held` in the order in which they are added up; none if the
   /// update is not complete. `held` has pushes that takes() accepted, in the order in which they reached all shards.
@@ -52,9 +52,9 @@ class UpdateStrategy {
 
 /// Asynchronous: each push is an update of its own, as soon as all shards hold it.
 std::unique_ptr<UpdateStrategy> async_strategy();
-/// Synchronous: `replicas_to_aggregate` pushes on the same weights make one update (Chen et al., "Revisiting
-/// Distributed Synchronous SGD", 2016). If there are more trainers than that, the first pushes count (backup workers);
-/// if there are fewer, the number is a multiple of the trainers, and each trainer makes several pushes.
+/// Synchronous: `replicas_to_aggregate` pushes on the same weights make one update (Chen et al., "Revisiting Distributed
+/// Synchronous SGD", 2016). If there are more trainers than that, only the first pushes are used (backup workers); if there
+/// are fewer, the number is a multiple of the trainers, and each trainer makes several pushes.
 std::unique_ptr<UpdateStrategy> sync_strategy(int replicas_to_aggregate, int trainers);
 
 /// Makes a strategy from its text (TaskIdentity::strategy): "async", "sync", "sync(3)". InvalidArgument for any other

@@ -46,8 +46,8 @@ class SyncStrategy final : public UpdateStrategy {
   bool paces() const override { return true; }
 
  private:
-  /// The number of pushes that the next update needs. If a trainer has become inactive, only the pushes that it has
-  /// already made for this commit count.
+  /// The number of pushes that the next update needs. A trainer that has become inactive has to contribute only the pushes
+  /// that it has already made for this update.
   size_t needed(const Progress& progress) const {
     size_t active = 0, left = 0;
     for (const Participant& trainer : progress.trainers) {

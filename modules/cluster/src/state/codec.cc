@@ -92,9 +92,9 @@ struct Picks {
       : count(n), values_at(kAlign + padded(n * sizeof(uint32_t))), bytes(values_at + n * sizeof(float)) {}
 };
 
-/// True if a gradient's value that is not sent now may be added to a later push: the rule adds gradients up. An
-/// update that replaces a variable, or is averaged into it, has to be sent whole: a value that is not sent would
-/// count as 0.
+/// True if the rule adds gradients up: a gradient's value that is not sent now may then be added to a later push. An update
+/// that replaces a variable, or is averaged into it, has to be sent whole, since a value that is not sent would be taken
+/// for 0.
 bool adds_up(const nn::UpdateRule& rule) {
   return rule.kind != nn::UpdateRule::Kind::kAssign && rule.kind != nn::UpdateRule::Kind::kMovingAverage;
 }

@@ -15,7 +15,7 @@ namespace shoal::cluster {
 struct PartGradient {
   std::span<const std::byte> arena;  ///< The gradients in the arena's layout, without the segments in `rows`.
   Ref<Buffer> decoded;               ///< The memory of `arena`; null if `arena` points into the message.
-  /// By segment: the rows that the message has; empty if the push is not by rows.
+  /// By segment: the rows that the message has; empty if the push was not sent as rows.
   std::vector<SegmentRows> rows;
   std::vector<const SegmentRows*> lazy_rows;  ///< Pointers into `rows`, as Contribution::rows needs them.
 };

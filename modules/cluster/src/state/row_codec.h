@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// kSparseRows, an encoding of an arena that has only some rows of segments with lazy rows. For each segment, in order of
-/// offset, each part at a multiple of 64 bytes:
+/// kSparseRows: an encoding of an arena that has only some rows of segments with lazy rows (VariableSpec::lazy_rows). It
+/// has for each segment, in order of offset, what the table says. The number n, the row numbers and the floats each begin
+/// at a multiple of 64 bytes.
 ///   without lazy rows   the segment's floats
 ///   with lazy rows      u64: the number n of rows. n u32: which rows of the variable, ascending. n rows of floats.
 #include <cstdint>
@@ -30,14 +31,15 @@ void take_rows(const Segment& segment, const RowSums& sums, SegmentRows& to);
 /// Fills `to` with the rows `rows` (ascending) of the segment, whose floats stay in `arena`.
 void take_rows(const Segment& segment, std::vector<uint32_t> rows, std::span<const std::byte> arena, SegmentRows& to);
 
-/// The size of a payload in bytes. `rows` has one entry per segment, empty for segments without lazy rows.
+/// The size of a payload in bytes. `rows` has one entry per segment, empty for segments that are sent whole.
 uint64_t row_payload_bytes(const ShardSpec& spec, std::span<const SegmentRows> rows);
-/// Fills `payload` (row_payload_bytes() bytes) from `rows`, and from `arena` for segments without lazy rows.
+/// Fills `payload` (row_payload_bytes() bytes): with `rows` for segments that have lazy rows (VariableSpec::lazy_rows), and
+/// from `arena` for other segments.
 void encode_rows(const ShardSpec& spec, std::span<const std::byte> arena, std::span<const SegmentRows> rows,
                  std::span<std::byte> payload);
-/// Decodes a payload that came over the network: segments without lazy rows into `arena`, the others into `rows` (one
-/// entry per segment), which point into `payload`. InvalidArgument saying what does not fit the spec; `arena` may then
-/// have changed.
+/// Decodes a payload that came over the network. Segments that were sent whole go into `arena`. For the others `rows` (one
+/// entry per segment) gets row numbers, and pointers to the rows in `payload`. InvalidArgument saying what does not fit the
+/// spec; `arena` may then have changed.
 Result<void> decode_rows(const ShardSpec& spec, std::span<const std::byte> payload, std::span<std::byte> arena,
                          std::span<SegmentRows> rows);
 /// Copies rows to their places in `arena`.

@@ -17,7 +17,7 @@ class RowHistory {
   RowHistory() = default;
   explicit RowHistory(const ShardSpec& spec);
 
-  /// Forgets the history: from now on any row counts as changed by the updates up to `version`.
+  /// Forgets the history. Trainers whose weights are older than `version` get all rows from now on.
   void restart(uint64_t version);
   /// Records which rows the update that led to `version` has changed; `rows` has one entry per segment.
   void add(uint64_t version, std::span<const SegmentRows> rows);

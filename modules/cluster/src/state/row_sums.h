@@ -25,8 +25,8 @@ class RowSums {
   RowSums(int64_t rows, int64_t width) : width_(width), place_of_(size_t(rows), kNone) {}
   /// The most rows of a variable: messages carry row numbers as 32 bits.
   static constexpr int64_t kRowsMax = int64_t(1) << 32;
-  /// Makes the sums for all rows of `variable`, which errors call `name`. NotFound if `variable` is null (does not
-  /// exist). FailedPrecondition if it cannot be updated by rows: its rows are not lazy, or more than kRowsMax.
+  /// Makes the sums for all rows of `variable`, which errors call `name`. NotFound if `variable` is null (does not exist).
+  /// FailedPrecondition if it cannot be updated by rows: lazy_rows is false, or it has more than kRowsMax rows.
   static Result<RowSums> make(const VariableSpec* variable, const std::string& name);
 
   /// Adds row i of `gradients` to the sum of row ids[i], in order. `ids` is int64 or int32; `gradients` is float32, one
@@ -57,7 +57,7 @@ class RowSums {
 /// Replaces `sums` (one entry per variable) by the sums of one step's gradients.
 Result<void> sum_rows(std::span<const RowGradients> gradients, Denormals denormals, std::span<RowSums> sums);
 
-/// True if all values are 0 (of either sign). A row with such a gradient counts as not touched, so that trainers that
+/// True if all values are 0 (of either sign). A row with such a gradient is treated as not touched, so that trainers that
 /// send rows and servers that get a dense push find the same rows.
 bool all_zero(const float* values, int64_t count);
 

@@ -18,7 +18,7 @@ Result<void> ServerPart::start(const ParallelFor& parallel_for) {
   return shard_.initialize(transport::mutable_payload(weights_), parallel_for);
 }
 
-/// Prepares the lists that are needed if updates and replies come by rows.
+/// Prepares the lists that are needed if pushes and replies have single rows instead of whole variables.
 void ServerPart::expect_rows() {
   segment_rows_.assign(spec().segments.size(), {});
   history_ = RowHistory(spec());
@@ -87,7 +87,7 @@ void ServerPart::apply(std::span<const HeldPush* const> pushes, size_t part, con
   remember_rows(pushes, part);
 }
 
-/// Records the rows that this update has changed: all rows, unless all pushes came by rows.
+/// Records which rows this update has changed: the rows that the pushes name or, if some push came whole, all rows.
 void ServerPart::remember_rows(std::span<const HeldPush* const> pushes, size_t part) {
   const auto by_rows = [](const HeldPush* push) { return push->encoding() == Encoding::kSparseRows; };
   if (!std::ranges::all_of(pushes, by_rows)) return history_.restart(counters().version);

@@ -38,9 +38,10 @@ class ServerPart {
   /// Called on the strand: decides where the next version is written. If nothing else refers to the newest version, it
   /// is overwritten, and at_hand() has no weights until close().
   void open();
-  /// The approximate number of bytes of each arena that apply() touches.
+  /// The approximate number of bytes that apply() touches in each arena, such as that of the weights.
   uint64_t bytes_of_update(std::span<const HeldPush* const> pushes, size_t part) const;
-  /// Called on any thread. Makes one update of all these pushes, in their order, from part number `part` of each push.
+  /// Called on any thread. Makes one update of all these pushes, in their order. This part of the shard is number `part`,
+  /// and takes the gradients of part number `part` of each push.
   void apply(std::span<const HeldPush* const> pushes, size_t part, const ParallelFor& parallel_for);
   /// Called on the strand: makes the next version the newest one.
   void close(uint64_t global_step);

@@ -45,8 +45,8 @@ ServerStatus ServerState::status() const {
   return status;
 }
 
-/// Admits a process of a trainer. Refuses a process that was replaced: the number of the last push is stored for the
-/// newest process only, so old pushes of a replaced one would count again.
+/// Admits a process of a trainer. Refuses a process that was replaced: the number of the last push is stored for the newest
+/// process only, so old pushes of a replaced process would be applied again.
 Result<uint64_t> ServerState::admit(int trainer, uint64_t incarnation, uint64_t connection, const std::string& run) {
   TrainerRecord& record = trainers_[trainer];
   if (record.incarnation == incarnation) {
@@ -93,7 +93,7 @@ void ServerState::note_failure(JobFailure failure) {
   note_change();
 }
 
-/// A chief whose connection broke announces the end twice: the first announcement counts.
+/// Records how the job ended. A chief whose connection broke announces this twice; only the first announcement is recorded.
 void ServerState::finish(JobEnd end) {
   if (phase_ != Phase::kFinished) end_ = std::move(end);
   phase_ = Phase::kFinished;

@@ -87,7 +87,7 @@ class ServerState {
   /// The failure to report: poison(), if there is one; else the failure of a trainer that has failed for good and was not
   /// started again.
   const std::optional<JobFailure>& failure() const { return poison_ ? poison_ : failure_; }
-  /// Notes that a trainer has failed for good. The first failure counts.
+  /// Notes that a trainer has failed for good. Only the first failure is kept.
   void note_failure(JobFailure failure);
   void finish(JobEnd end);
   const JobEnd& end() const { return end_; }  ///< Valid in phase kFinished.
@@ -133,7 +133,8 @@ class ServerState {
   Result<void> check_agreement(const HeldPush& push) const;
   /// Called while no long work runs, if look_at() still returns kNew: keeps the push.
   void keep(HeldPush push);
-  /// Notes that the trainer was answered, and may make another push, although no order has decided about this one.
+  /// Notes that the trainer got an answer to push `id`, and may make another push, although no order commits or drops push
+  /// `id` yet.
   void note_answered(const transport::PushId& id);
   bool was_answered(const transport::PushId& id) const;
   const std::map<transport::PushId, HeldPush>& kept() const { return kept_; }
@@ -156,13 +157,13 @@ class ServerState {
   /// The version that apply() has computed becomes the newest one. Called while no long work runs.
   void end_commit(const transport::Order& order);
 
-  /// Called while no long work runs: drops a push, so that it does not count.
+  /// Drops a push, which then has no effect. Called while no long work runs.
   void drop(const transport::PushId& id);
   /// The kept pushes of the same process with lower numbers than `id`: the process waits for none of them any more,
   /// since an order has named `id`.
   std::vector<transport::PushId> kept_before(const transport::PushId& id) const;
-  /// Called while no long work runs: excludes a process, so that none of its pushes counts any more. Returns its kept
-  /// pushes.
+  /// Excludes a process, so that none of its pushes is applied any more. Returns the pushes of this process that the server
+  /// still keeps. Called while no long work runs.
   std::vector<transport::PushId> fence(const transport::PushId& process);
 
   /// Called while no long work runs: takes a snapshot, which includes trainers' residuals if `residuals` is true.
@@ -173,8 +174,8 @@ class ServerState {
   Result<void> take_residual(int trainer, const transport::MessageHead& head, const transport::SnapshotPart& part);
   bool asks_residual(int trainer) const;
   std::vector<int> awaited_residuals() const { return residuals_.awaited(trainers_); }
-  /// True if the newest commit had a push in which the chief announced a checkpoint: the replies to that commit ask for
-  /// residuals.
+  /// True if the newest commit had a push in which the chief announced a checkpoint. The replies to that commit's pushes
+  /// then ask trainers for their residuals.
   bool save_follows() const { return save_follows_; }
   const Residuals& residuals() const { return residuals_; }
   void forget_parts(int trainer) { residuals_.forget_parts(trainer); }

@@ -65,7 +65,8 @@ void copy_elements(const Segment& segment, int64_t first, int64_t count, std::sp
   std::memcpy(to.data() + offset, from.data() + offset, size_t(count) * sizeof(float));
 }
 
-/// Divides the work into pieces of whole rows, except for the orthogonal initializer: each piece would cost as much as all.
+/// Fills the segment with initial values, in ranges of whole rows that threads share. The orthogonal initializer gets a
+/// single range, since each range would cost as much as the whole.
 Result<void> initialize_variable(const Segment& segment, std::span<std::byte> weights, const ParallelFor& parallel_for) {
   constexpr int64_t kPieceElements = int64_t(1) << 18;
   const VariableSpec& variable = segment.variable;
@@ -114,8 +115,8 @@ Shard::Shard(ShardSpec spec, BufferPool& pool)
   }
 }
 
-/// Divides the update into pieces: small enough to divide evenly among threads, and large enough that handing a piece
-/// to a thread costs little in comparison.
+/// Divides the update into pieces. They are small enough to divide evenly among threads, and so large that handing one to a
+/// thread costs little in comparison.
 std::vector<Shard::Piece> Shard::pieces_of(const ShardSpec& spec) {
   constexpr int64_t kPieceElements = int64_t(1) << 16;
   std::vector<Piece> pieces;

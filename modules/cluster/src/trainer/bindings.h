@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Where the variables and updates of a program lie in the arenas of a plan.
+/// Finds where the variables and updates (gradients) of a program lie in the shards' arenas.
 #include <string>
 #include <vector>
 

@@ -15,7 +15,7 @@ constexpr auto kAttemptTimeout = std::chrono::seconds(5);
 constexpr auto kBackOffFirst = std::chrono::milliseconds(10);
 constexpr auto kBackOffMax = std::chrono::seconds(1);
 constexpr auto kNoteEvery = std::chrono::seconds(10);
-constexpr auto kOverEvery = std::chrono::seconds(1);  // How often `over` is called during a wait.
+constexpr auto kOverEvery = std::chrono::seconds(1);  // How often a wait calls `over`, the function that can end the wait.
 
 }  // namespace
 

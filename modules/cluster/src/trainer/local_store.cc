@@ -284,7 +284,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   size_t computed_ = 0;  // The number of replicas that have finished their part of this step.
   std::vector<Contribution> contributions_;
   Bindings bindings_;
-  std::vector<const Segment*> summed_;  // The segments that get gradients by rows, in bind()'s order.
+  std::vector<const Segment*> summed_;  // The segments whose gradients come as rows, in bind()'s order.
   uint64_t global_step_ = 0;
   uint64_t epoch_ = 0;
   std::set<int> ended_;          // Trainers whose inputs have ended.

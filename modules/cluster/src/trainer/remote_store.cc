@@ -116,7 +116,7 @@ class RemoteStoreImpl final : public RemoteStore {
   Task<Result<void>> deliver(size_t shard, StopToken stop);
   Task<Result<void>> deliver_once(size_t shard, StopToken stop);
   Task<Result<void>> finish_pushes(std::span<const double> scalars, const Step& step);
-  /// True if messages are encoded or by rows, so that kernels cannot read and write them in place.
+  /// True if messages are encoded, or have only rows, so that kernels cannot read and write them in place.
   bool recodes() const { return by_rows_ || options_.compression.any(); }
   void log_traffic();
   bool all_lazy_rows_bound() const;
@@ -367,7 +367,8 @@ bool RemoteStoreImpl::servers_share_memory() const {
   return transport && (*transport)->shares_memory();
 }
 
-/// Receives late weights from each server, and then sends it gradients: the program needs the weights to compute these.
+/// For each server: receives the weights that the server has not sent yet, and then sends it gradients, since the program
+/// can compute these only when it has the weights.
 Task<Result<void>> RemoteStoreImpl::exchange(StopToken stop) {
   TaskGroup group(env_, std::move(stop));
   for (size_t i = 0; i < servers_.size(); ++i) group.spawn(exchange_with(i, group.token()));
@@ -477,7 +478,7 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
       env_.sometimes("trainer.push_sent_again");
       Result<void> sent = co_await sender_.send_again(shard);
       if (!sent && sent.error().kind() != ErrorKind::kUnavailable) co_return sent;
-      if (!sent) continue;  // Broken again: try again, since all servers wait for this push.
+      if (!sent) continue;  // Broken again: connects once more, since all servers wait for this push.
     }
     const SteadyTime connected_at = env_.now();
     auto answer = co_await link.receive_unless(over, sender_.sequence(shard), paced_ ? kNoDeadline : deadline);
@@ -491,7 +492,7 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
       env_.sometimes("trainer.push_fenced");
       co_return unavailable(to_string(link.server()) + " is in another epoch");
     }
-    // The answer is "finished" (the job has ended) or "sealed" (no push counts any more): this push has no effect.
+    // The answer is "finished" (the job has ended) or "sealed" (no push is committed any more): this push has no effect.
     if (answer->head.kind == MessageKind::kControl) co_return cancelled();
     Result<void> accepted = co_await weights_.accept_first(shard, std::move(answer).value());
     if (!accepted && accepted.error().kind() == ErrorKind::kUnavailable && !link.connected()) continue;

@@ -34,7 +34,7 @@ class ShardTraffic {
 
   // take() and finish_push() below take long if weights are compressed or sent as rows: the compute thread then calls them.
 
-  /// From now on variables with lazy rows (shard_plan.h) are sent as rows. Called before any weights arrive.
+  /// From now on only changed rows are sent of variables with VariableSpec::lazy_rows. Called before any weights arrive.
   void go_by_rows();
 
   /// Takes the weights of `message`. FailedPrecondition if the server holds another model; InvalidArgument if the

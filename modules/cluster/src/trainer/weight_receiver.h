@@ -34,7 +34,8 @@ class WeightReceiver final : public backends::VariableArrivals {
 
   /// Takes the weights of an answer, whose first message is `first`, and waits for all of its messages.
   Task<Result<void>> accept(size_t shard, transport::Message first);
-  /// Takes the weights of an answer, whose first message is `first`; parts that have not arrived may come late.
+  /// Takes the weights of an answer, whose first message is `first`, but does not wait for parts that have not arrived:
+  /// receive_late() gets them while the program runs.
   Task<Result<void>> accept_first(size_t shard, transport::Message first);
   /// Pulls the newest weights. Unavailable ("not ready") as long as the chief has not made the model ready; Cancelled
   /// if the job has ended.
@@ -42,18 +43,18 @@ class WeightReceiver final : public backends::VariableArrivals {
   /// Pulls weights anew after they were dropped, or after the connection broke before all parts had arrived. Connects
   /// again if needed, until `deadline`.
   Task<Result<void>> pull_again(size_t shard, Deadline deadline, StopToken stop);
-  /// Drops the weights of a server, and forgets its late parts.
+  /// Drops the weights of a server, also the parts of them that have yet to arrive.
   void drop(size_t shard);
-  /// True if each part of the weights has arrived, or is announced as late.
+  /// True if each part of the server's weights has arrived, or is announced to follow (ServerLink::expect_late()).
   bool has_weights(size_t shard) const;
 
   /// Begins a step: points the bindings at the weights. Returns true if all parts have arrived.
   bool begin();
   /// True if all parts of the variable have arrived. Called on any thread.
   bool has_come(size_t variable) const override;
-  /// Called on the strand, while the program runs: receives all late parts of a server. Connects again if the
-  /// connection breaks, until `deadline`. Unavailable if the server has lost its model, or has a newer version of the
-  /// weights; Cancelled a few seconds after `stop`.
+  /// Called on the strand, while the program runs: receives the parts of the weights that a server has not sent yet. If the
+  /// connection breaks, connects again until `deadline`. Unavailable if the server has lost its model, or has a newer
+  /// version of the weights; Cancelled a few seconds after `stop`.
   Task<Result<void>> receive_late(size_t shard, Deadline deadline, StopToken stop);
   /// Called on the strand: waits until has_come(variable); returns the error of receive_late() if that fails first.
   Task<Result<void>> arrival(size_t variable);
@@ -77,7 +78,7 @@ class WeightReceiver final : public backends::VariableArrivals {
   // Indexed by the part's number (ServerTraffic::number): true if the part has arrived, so that kernels may read it.
   std::vector<std::atomic<bool>> arrived_;
   Event arrival_;
-  std::optional<Error> failed_;  // Why late parts of this step will not arrive.
+  std::optional<Error> failed_;  // The error because of which some weights of this step will not arrive.
 };
 
 }  // namespace shoal::cluster

@@ -19,8 +19,8 @@ struct ParameterServerOptions {
   TaskIdentity identity;  ///< Who the server is: its job, role "ps", index and strategy.
   transport::Endpoint listen_at;
   transport::LinkOptions link;
-  /// All parameter servers of the job, in the order of shards. The first one has the sequencer, which decides which
-  /// pushes count, and the others connect to it. With one entry or none this server is alone.
+  /// All parameter servers of the job, in the order of shards. The first one has the sequencer, which decides which pushes
+  /// are applied, and the others connect to it. With one entry or none this server is alone.
   std::vector<transport::Endpoint> servers = {};
   /// The most memory that this process may take, in bytes: a model that needs more by server_memory() is refused.
   /// Empty: a model is refused only if the machine could never hold it.

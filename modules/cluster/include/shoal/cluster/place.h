@@ -42,7 +42,7 @@ inline constexpr uint16_t kRendezvousPort = 2222;
 struct Place {
   ConfigSource source = ConfigSource::kLocal;
   int32_t rank = 0;                        ///< In [0, size).
-  int32_t size = 1;                        ///< How many tasks the job has, at most 100,000. One: local mode.
+  int32_t size = 1;                        ///< How many tasks the job has, at most 100,000. 1 means local mode.
   std::optional<int32_t> local_rank = {};  ///< The task's number among the tasks of its host; nothing if unknown.
   std::optional<int32_t> local_size = {};  ///< The number of tasks on the task's host; nothing if unknown.
   std::vector<std::string> hosts{};        ///< The job's hosts, rank 0's first; empty if they are not known.

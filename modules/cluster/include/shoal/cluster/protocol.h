@@ -14,8 +14,8 @@
 ///                               | "sealed": not applied, the last checkpoint is taken | "finished" JobEnd: not applied
 ///                               | Error InvalidArgument: the push does not fit, or learning rates differ
 ///   Chunk (others)           -> nothing
-///   "welcome" number of push -> "welcome" Welcome, as it is now. That push of the trainer and all earlier ones will not
-///                               count, unless they are committed (an empty number: there is no such push)
+///   "welcome" number of push -> "welcome" Welcome, as it is now. That push of the trainer and all earlier ones are
+///                               dropped, unless they are committed (an empty number: there is no such push)
 ///   "done"                   -> "ok" | "finished" JobEnd: the trainer makes no more pushes, and leaves
 ///   "rest" Rest              -> "rest" RestNews | "again" | "finished" JobEnd: the trainer makes no more pushes, and
 ///                               stays. "again": the trainer's epoch is over, or the job cancels its request to stop;
@@ -46,7 +46,7 @@
 ///                               | "more": the server still waits for some residuals, ask again
 ///   "release" ["saved"]      -> "ok": the server frees the snapshot; "saved": the newest checkpoint has it
 ///   "stop"                   -> "ok": from now on replies ask trainers to stop
-///   "seal"                   -> "ok": no push counts any more, the last checkpoint is taken (shard 0 decides that for all)
+///   "seal"                   -> "ok": no push is applied any more, the last checkpoint is taken (shard 0 orders it)
 ///   "finish" JobEnd          -> "ok": the job has ended; the server returns
 /// Another server to shard 0, which has the sequencer: Hello with role "ps" -> "welcome" Welcome | Error. Then that server
 /// sends Reports and shard 0 sends Orders; neither is answered. A server ignores an Order of another epoch
@@ -76,7 +76,7 @@ inline Duration transfer_patience(uint64_t bytes) { return std::chrono::seconds(
 /// The values of MessageHead::status. A reply has one of the states kStatusOk to kStatusKept, and bits that ask the trainer
 /// for something. A push has bits only.
 inline constexpr uint8_t kStatusOk = 0;
-inline constexpr uint8_t kStatusFenced = 1;  ///< The request is for a model loaded earlier: attach again.
+inline constexpr uint8_t kStatusFenced = 1;  ///< For an older loading of the model: the trainer has to attach() again.
 /// In a reply with Weights: the push was too old for the update strategy, and is not applied.
 inline constexpr uint8_t kStatusStale = 2;
 /// In a reply with an Error: trying again is of no use, whatever the kind of the error.
@@ -99,10 +99,10 @@ inline constexpr uint8_t kStatusStopBit = 0x80;
 /// The text of the request "release" if the snapshot has become a checkpoint.
 inline constexpr std::string_view kReleaseSaved = "saved";
 
-/// A new number for the model loading (epoch) of the next restore: higher than `newest`, the highest number that the
-/// servers and this chief know, and never used before, even if all have forgotten some number's use. The upper half is
-/// a count, the lower half is the chief's incarnation, as ballot numbers are made of a count and the proposer (Lamport,
-/// "The Part-Time Parliament", 1998, 2.2).
+/// Makes the number of a new epoch (one loading of the model). It is higher than `newest`, the highest number that the
+/// servers and this chief know, and was never used before, even if all have forgotten that some number was used. The upper
+/// half is a count, the lower half is the chief's incarnation, as ballot numbers are made of a count and the proposer
+/// (Lamport, "The Part-Time Parliament", 1998, 2.2).
 uint64_t next_epoch(uint64_t newest, uint64_t incarnation);
 
 enum class Phase : uint8_t { kEmpty = 0, kLoading = 1, kReady = 2, kFinished = 3 };
@@ -144,7 +144,7 @@ struct Welcome {
 std::string to_json(const Welcome& welcome);
 Result<Welcome> parse_welcome(std::string_view json);
 
-/// The fate of one trainer's pushes at one server, counted since the server's start.
+/// What became of one trainer's pushes at one server, in numbers since the server's start.
 struct PushCounts {
   uint64_t applied = 0;
   uint64_t dropped = 0;  ///< Pushes too old for the update strategy, or abandoned by the trainer.

@@ -61,12 +61,12 @@ class Shard {
 
   /// Fills `weights` (arena_bytes) and the slots with their initial values, and sets the counters to 0.
   Result<void> initialize(std::span<std::byte> weights, const ParallelFor& parallel_for = nullptr);
-  /// Computes the next version of the weights into `next` (may be `current`), and updates the slots, from the mean of
-  /// the contributors' gradients: they are added up in order, each multiplied by its own scale; learning rates are
-  /// those of the first contributor. Slots that a snapshot holds are copied first. In a segment with lazy rows a row
-  /// changes only if some contributor's gradient of the row is not all zero. All-zero contributors are left out of the
-  /// row's sum, but count for the mean. If all contributors give rows, and the update is in place, the cost is
-  /// proportional to the rows given. InvalidArgument if sizes do not fit the spec.
+  /// Computes the next version of the weights into `next` (may be `current`), and updates the slots, from the mean of the
+  /// contributors' gradients: they are added up in order, each multiplied by its own scale; learning rates are those of the
+  /// first contributor. Slots that a snapshot holds are copied first. In a segment with lazy rows a row changes only if
+  /// some contributor's gradient of the row is not all zero. A contributor whose row is all zero is left out of the row's
+  /// sum, but not of the number by which the mean divides. If all contributors give rows, and the update is in place, the
+  /// cost is proportional to the rows given. InvalidArgument if sizes do not fit the spec.
   Result<void> apply(std::span<const std::byte> current, std::span<std::byte> next,
                      std::span<const Contribution> contributions, const ParallelFor& parallel_for = nullptr);
 
@@ -98,8 +98,8 @@ class Shard {
     std::span<std::byte> next;
     std::span<const double> scalars;
   };
-  /// The elements of one segment that one thread updates at a time: whole rows if the segment is updated by rows, the
-  /// whole segment if its rule needs all elements at once.
+  /// A range of elements of one segment, which one thread updates at a time: whole rows if the segment is updated by rows,
+  /// the whole segment if its update rule needs all elements at once.
   struct Piece {
     size_t segment;
     int64_t first;
@@ -138,8 +138,8 @@ class Shard {
   ShardCounters counters_;
   std::vector<Piece> pieces_;
   std::vector<bool> exempt_;  // By segment: true if poisoned() skips it. All true before begin().
-  // The index of the segment that poisoned() returns, or a number larger than all indices. Threads that update
-  // different pieces write it.
+  // The index of the segment that poisoned() returns; the number of segments if it returns null. All threads of an update
+  // may write it.
   std::unique_ptr<std::atomic<size_t>> poisoned_;
   // For each piece of the update and each push: a pointer to the gradient, and the gradient's scale. Every apply() reuses
   // this memory, so that steps allocate nothing, unless they merge lazy rows of several contributors.

@@ -70,7 +70,7 @@ struct ShardSpec {
   friend bool operator==(const ShardSpec&, const ShardSpec&) = default;
 };
 
-/// The piece of a shard that is sent as one message, and is contiguous memory in sender and receiver.
+/// A range of a shard's arena that is sent as one message, and is contiguous memory in sender and receiver.
 struct ShardPart {
   uint64_t begin = 0;  ///< The part's first byte in the arena of the shard.
   ShardSpec spec;      ///< The spec of the part alone: its offsets count from `begin`.

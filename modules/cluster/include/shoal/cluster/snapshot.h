@@ -15,7 +15,8 @@
 
 namespace shoal::cluster {
 
-/// The input position of each trainer, by its index (the chief is 0): the position after the trainer's last counted batch.
+/// The input position of each trainer, by its index (the chief is 0): the position after the trainer's last batch whose
+/// push was committed.
 using Positions = std::map<int, std::string>;
 
 /// The state of a job at one moment, apart from the arenas.

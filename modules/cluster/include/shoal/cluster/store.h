@@ -63,7 +63,7 @@ struct Step {
 
 struct Outcome {
   uint64_t global_step = 0;  ///< The newest known global step after this update.
-  bool applied = true;       ///< False if the update was too old and does not count, or waits for a later commit.
+  bool applied = true;       ///< False if the update was dropped as too old, or waits for a later commit.
   bool stop = false;         ///< True if the job asks its trainers to stop.
 };
 
@@ -81,18 +81,18 @@ class Store {
   /// Called by all other trainers: waits until the leader has made the model ready.
   virtual Task<Result<Ready>> attach(Deadline deadline) = 0;
 
-  /// Declares the variables that the program reads, those that it writes gradients for, both in the program's order,
-  /// and those that get gradients by rows instead. Called once, before begin().
+  /// Declares which variables the program reads, which it writes gradients for (both in the program's order), and which get
+  /// gradients of single rows instead. Called once, before begin().
   virtual Result<void> bind(const std::vector<std::string>& variables, const std::vector<std::string>& updates,
                             const std::vector<std::string>& by_rows = {}) = 0;
 
   virtual Task<Result<Step>> begin(StopToken stop) = 0;
   /// Sets Step::updates. Called on the compute thread, once per begin(). `position`: the input's position after this batch.
   virtual Result<void> start(Step& step, uint64_t ordinal, std::string_view position) = 0;
-  /// Called on the compute thread after start(), if all scalars are known before the program runs. Returns the object
-  /// that applies each update of this step as soon as it is computed; null if commit() applies them. Gradients by rows
-  /// wait for commit() in any case. If the program fails after this call, the weights are half changed: only prepare()
-  /// makes the store usable again.
+  /// Called on the compute thread after start(), if all scalars (learning rates and the like) are known before the program
+  /// runs. Returns the object that applies each update of this step as soon as its gradient is computed; null if commit()
+  /// applies all updates. Gradients of single rows always wait for commit(). If the program fails after this call, only
+  /// some of the weights are updated, and only prepare() makes the store usable again.
   virtual backends::UpdateApplier* apply_during_run(std::span<const double>) { return nullptr; }
   /// The object that the running program notifies of each gradient as soon as it is computed; null if there is none.
   virtual backends::UpdateListener* listener() { return nullptr; }
@@ -101,8 +101,8 @@ class Store {
   virtual Task<Result<void>> exchange(StopToken) { co_return Result<void>{}; }
   /// Called during exchange(): waits until Step::arrivals has the variable. Unavailable if the variable will not come.
   virtual Task<Result<void>> arrival(size_t) { co_return Result<void>{}; }
-  /// Called on the compute thread after the program ran: takes the step's gradients by rows, of all lookups in one
-  /// call. The views are read before the call returns. Not called for a model without variables updated by rows.
+  /// Called on the compute thread after the program ran: takes the step's gradients of single rows, from all lookups in one
+  /// call. The views are read before the call returns. Not called if no variable is updated by rows.
   virtual Result<void> add_rows(Step& step, std::span<const RowGradients> gradients) = 0;
   /// Called on the compute thread: the input of `trainer`, a trainer that this process computes, has ended.
   virtual void note_end_of_input(int) {}

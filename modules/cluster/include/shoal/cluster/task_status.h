@@ -19,7 +19,7 @@ struct PeerStatus {
   bool connected = false;  ///< True if `task` is connected to the answering task, or is that task itself.
   std::string address;     ///< Where `task` listens, as "host:port"; empty if nowhere or not known.
   bool done = false;       ///< True for a trainer that makes no more steps: it waits for the end of the job, or has left.
-  /// The share of a trainer's time, 0 to 1, that it lately spent waiting for its input. Nothing if it is not known yet.
+  /// The share of a trainer's time, 0 to 1, that it lately spent waiting for its input. Empty if it is not known yet.
   std::optional<double> input_wait = {};
   friend bool operator==(const PeerStatus&, const PeerStatus&) = default;
 };

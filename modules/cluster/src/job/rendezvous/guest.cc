@@ -17,7 +17,8 @@ constexpr auto kGuestBackOffFirst = std::chrono::milliseconds(10);
 constexpr auto kGuestBackOffMax = std::chrono::seconds(1);
 constexpr auto kMissingTimeout = std::chrono::seconds(2);  // The longest wait for rank 0's answer to "missing".
 constexpr auto kGuestNoteEvery = std::chrono::seconds(10);
-// After all ranks have met, only a restarted rank needs the rendezvous: a broken connection is logged late and rarely.
+// After all ranks have met, only a restarted rank needs the rendezvous. So a broken connection is logged only after this
+// time.
 constexpr auto kLostNoteAfter = std::chrono::seconds(30);
 constexpr auto kLostNoteEvery = std::chrono::seconds(600);
 
@@ -191,7 +192,7 @@ Task<Result<void>> RendezvousGuest::converse(Deadline deadline) {
     } else {
       co_return invalid_argument("the peer at this address is no rendezvous of Shoal: it sent " + in_quotes(word.verb));
     }
-    answer_by = deadline;  // From here on heartbeats show that rank 0 is alive.
+    answer_by = deadline;  // From here on heartbeats show that rank 0 is alive, so its next message may come late.
   }
 }
 
