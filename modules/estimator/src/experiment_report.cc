@@ -36,7 +36,8 @@ std::string_view to_string(ExperimentStatus status) {
   return "unknown";
 }
 
-/// A metric that has the name of another member of the report appears only in `last`, even if that member is missing.
+/// Writes each metric as a member of the JSON object. A metric that is named like one of the report's own members
+/// (kMembers) appears only inside the member `last`, even if the report lacks its own member of that name.
 std::string ExperimentReport::to_json() const {
   static constexpr std::string_view kMembers[] = {"status",  "error",       "examples_per_second",
                                                   "seconds", "interrupted", "last",

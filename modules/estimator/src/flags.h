@@ -38,7 +38,8 @@ struct ParsedFlags {
 
 // The interval of checkpoints in seconds, if neither the command line nor the program sets one.
 inline constexpr double kFlagsSaveSecs = 60;
-/// With --cluster: tasks of one process begin at once, and nothing restarts a failed one, so they wait less for each other.
+/// With --cluster, how long tasks wait for each other. This is shorter than usual, since all tasks begin at once in one
+/// process, and a failed one is not restarted.
 inline constexpr double kThreadsReadyTimeoutSecs = 600;
 
 /// Who reads CommandLine: the program's own code (ProgramBody), or nobody.

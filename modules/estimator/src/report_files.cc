@@ -23,7 +23,7 @@ std::shared_ptr<Storage> storage_of(const LedFolder& folder) {
 void add_from_folder(ExperimentReport& report, Storage& storage, const std::string& eval_dir) {
   report.export_path = newest_export_of_run(storage, report.model_dir).value_or("");
   report.last = report.metrics;
-  if (!report.metrics.empty()) return;  // The task that evaluated has set `best` already.
+  if (!report.metrics.empty()) return;  // A task of this program has evaluated and set `best`.
   const std::string evaluations = eval_dir.empty() ? join_path(report.model_dir, "eval") : eval_dir;
   const auto past = read_evaluations(storage, evaluations);
   if (!past || past->by_step.empty()) return;
@@ -94,7 +94,7 @@ Result<void> write_folder_report(const TaskReports& reports, const CommandLine& 
   };
   const ExperimentReport report = found();
   SHOAL_TRY_VOID(storage->write_atomically(path, report.to_json() + "\n"));
-  // Reads once more: an evaluator that ended after the first found() saw no report to which it could add its evaluations.
+  // Reads the folder once more: an evaluator that ended after the first found() had no report to add its evaluations to.
   const ExperimentReport again = found();
   if (step_of_last(again) <= step_of_last(report)) return {};
   return storage->write_atomically(path, again.to_json() + "\n");

@@ -59,7 +59,8 @@ Ending run_threads(const ProgramCall& call, const TaskHost& host) {
       run_cluster_of_threads(size, call.config, host, [&](RunConfig config) { call.begin_task(std::move(config)); });
   Ending ending;
   for (const TaskOutcome& outcome : outcomes) {
-    if (outcome.result || outcome.result.error().kind() == ErrorKind::kCancelled) continue;  // Task ended for a restart.
+    // Skips tasks that succeeded, and tasks that only ended to be started again (Cancelled).
+    if (outcome.result || outcome.result.error().kind() == ErrorKind::kCancelled) continue;
     const int own = print_error(outcome.result.error(), outcome.task);
     if (ending.status == 0) ending = {own, outcome.task + ": " + outcome.result.error().message()};
   }

@@ -63,8 +63,8 @@ TrainAndEvaluateResult handed_in(Environment& env, const Call& call, TaskReport 
   if (!report.model_dir.empty()) report.eval_dir = call.estimator.eval_dir(call.eval.name);
   if (!report.seed) report.seed = call.config().random_seed();
   if (call.config().host() && call.config().host()->report) {
-    // Only tasks that do not train read the seed from run.json here. A trainer's report has the seed already: a chief that
-    // was killed during this read, after the end of its job, would find the servers gone when it is started again.
+    // Only tasks that do not train read the seed from run.json here. A trainer's report has the seed already, and a chief
+    // should not read here, after the end of its job: if it were killed meanwhile, its next process would find no servers.
     if (!report.seed && !report.model_dir.empty()) report.seed = seed_of_run(env, call.config(), report.model_dir);
     if (!report.metrics.empty()) {
       report.best = best_evaluation(env.storage(), report.eval_dir, report.metrics);

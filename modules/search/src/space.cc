@@ -32,8 +32,8 @@ int64_t whole_point(const Parameter& parameter, int64_t point) {
   return std::clamp(int64_t(value + (value < 0 ? -0.5 : 0.5)), parameter.least, parameter.largest);
 }
 
-/// Returns the values that a grid takes or, if `all`, also those that a random draw may give. Nothing if there are more
-/// than `count_max`.
+/// Returns the values that a grid takes for `parameter` or, if `all`, every value that a grid or a random draw may give.
+/// Nothing if there are more than `count_max`.
 std::optional<std::vector<Value>> values_of(const Parameter& parameter, size_t count_max, bool all) {
   std::vector<Value> values;
   if (parameter.kind == Parameter::Kind::kChoice) {

@@ -69,7 +69,7 @@ TunerActions Tuner::begin(SteadyTime now) {
   TunerActions actions;
   for (const Trial& trial : trials_) {
     if (trial.state != Trial::State::kEnding) continue;
-    // ASHA ended this trial, and the search itself ended before it recorded the end.
+    // ASHA told this trial to end, but the search stopped before it recorded the end: records it now.
     settle({.trial = trial.number, .outcome = Outcome::kStopped, .value = trial.value, .step = trial.step}, actions);
   }
   fill(actions, now);

@@ -16,9 +16,9 @@ struct PastEvaluations {
   std::vector<Error> damage;           ///< One error for each damaged file; by_step lacks the records behind the damage.
 };
 
-/// Reads the event files of `folder`, except results at the step `without`. The records of one evaluation end with the text
-/// `checkpoint_path`; numbers that other programs write into the folder lack it. If no file has such a text, all numbers
-/// count, because another program may have written the whole history.
+/// Reads the evaluations in the event files of `folder`, except those at the step `without`. Shoal ends the records of an
+/// evaluation with the text `checkpoint_path`. Numbers without that text come from other programs and are left out. But if
+/// no file has such a text, all numbers are taken, because another program may have written all files.
 Result<PastEvaluations> read_evaluations(Storage& storage, const std::string& folder, std::optional<int64_t> without = {});
 
 /// Returns the evaluation with the lowest loss in the event files of `folder`, or the first of several equal ones. If that

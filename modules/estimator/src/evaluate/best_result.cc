@@ -89,7 +89,8 @@ Metrics as_recorded(const Metrics& metrics) {
 
 std::optional<ResultToBeat> result_to_beat(const ExportRequest& request, const BestRule& rule) {
   const Metrics current = as_recorded(request.eval_result);
-  // An error of `compare` for the current result alone is raised here, so that it is not blamed on the history.
+  // If `compare` fails for the current result alone, the error is raised here and not during comparisons with older
+  // results.
   static_cast<void>(rule.compare(current, current));
   const int64_t now = int64_t(current.at("global_step"));
   const std::optional<int64_t> exported = newest_exported_step(request, rule.exporter);

@@ -20,8 +20,9 @@ class CompiledModel {
   /// source.
   static Result<CompiledModel> make(const convert::CppSource& source);
 
-  /// The outputs of function `function` for examples whose inputs are these bytes, one example after the other. The program
-  /// has ten minutes. InvalidArgument if the function refuses an example.
+  /// Runs the C++ function with the index `function` for some examples, and returns its outputs. `inputs` and the result
+  /// have the bytes of one example after the other. The run may take ten minutes. InvalidArgument if the function refuses
+  /// an example.
   Result<std::string> run(size_t function, const std::string& inputs) const;
 
  private:

@@ -49,8 +49,9 @@ class EarlyStopping final : public Hook {
   }
 
  private:
-  /// True if there may be unread results: this task has evaluated, or has saved a checkpoint (an evaluator may have written
-  /// results since the last checkpoint). This way a job shorter than the interval can be stopped, too.
+  /// True if there may be results that this hook has not read: since the last call the task has evaluated, or has saved a
+  /// checkpoint (an evaluator may have written results meanwhile). So a job that is shorter than the interval between reads
+  /// can be stopped, too.
   bool note_results(const RunContext& run) {
     const bool evaluated = run.evaluations() != std::exchange(evaluations_, run.evaluations());
     const bool saved = run.saves() != std::exchange(saves_, run.saves());

@@ -373,7 +373,8 @@ Result<void> set_up_computation(const Environment& env, const RunConfig& config,
   }
   budget.set("weights", bytes, "a smaller model");
   SHOAL_TRY_VOID(budget.check("the model"));
-  model.use_budget(std::move(budget), false);  // Without a second measurement, which would count loaded weights twice.
+  // False: the process's memory is not measured again at the first compilation, since loaded weights would count twice.
+  model.use_budget(std::move(budget), false);
   return {};
 }
 

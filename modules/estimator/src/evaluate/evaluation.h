@@ -42,9 +42,9 @@ class LoadedVariables {
   std::vector<Place> places_;  // Where each variable of the graph lies in memory, in the graph's order.
 };
 
-/// The variables for `model`, which belongs to `estimator`: those of `reader`, or, where it is null, the values that
-/// training would begin with. FailedPrecondition if the weights of `reader` belong to a model with another meaning, or with
-/// other versions of the user's own ops (check_meaning.h).
+/// Loads the variables of `model`, which belongs to `estimator`, from `reader`. If `reader` is null, makes the values that
+/// training would begin with. FailedPrecondition if the weights in `reader` belong to a model with another meaning
+/// (vocabularies, classes), or with other versions of the user's own ops (check_meaning.h).
 Result<LoadedVariables> load_variables(Environment& env, const Estimator& estimator, Mode mode, const BuiltModel& model,
                                        const checkpoint::Reader* reader);
 /// Describes the model that load_variables() makes without a checkpoint: "no checkpoint, so the freshly initialized model",

@@ -72,7 +72,8 @@ class EvaluatorTask {
   bool saw_training_ = false;       // A step was evaluated that is neither the first nor the last.
   bool told_to_end_ = false;        // The user's EvalListener ended the evaluations.
   std::string run_;                 // The id of the run in model_dir; empty: not known yet.
-  /// The first checkpoint whose weights were trained with other versions of the user's ops, and the time when it was saved.
+  /// The first checkpoint found whose weights were trained with other versions of the user's ops than this program has, and
+  /// the time when it was saved.
   std::optional<std::pair<std::string, WallTime>> of_before_;
   std::string damaged_;  // The newest damaged checkpoint that was found.
   int damaged_count_ = 0;
@@ -121,7 +122,8 @@ void EvaluatorTask::tell_of_end() {
   env_.log().info(note_on_last_step(why, options_.spec, options_.estimator.config()));
 }
 
-/// Ends the wait for the last checkpoint of an ended job with an error, after some searches that did not find it.
+/// After the job's end the evaluator searches for the job's last checkpoint. Returns an error once kLooksAfterTheEndMax
+/// searches have not found it.
 Result<void> EvaluatorTask::check_lost_end() {
   if (!mark_ || ++looks_after_end_ < kLooksAfterTheEndMax) return {};
   return data_loss("evaluation: the job ended with checkpoint " +
@@ -202,7 +204,7 @@ Result<EvalStatus> EvaluatorTask::evaluate(const std::string& prefix) {
   }
   const Error& error = evaluated.error();
   if (may_be_of_before(prefix, error)) return EvalStatus::kMissing;
-  // The error may be an exporter's, about another file, so this checks whether the checkpoint still opens.
+  // The error may be about another file, such as one that an exporter uses, so this checks the checkpoint itself.
   const bool gone = !intact || !checkpoint::Reader::open(env_.storage(), prefix);
   if (error.kind() == ErrorKind::kNotFound && gone) {
     env_.sometimes("evaluator.checkpoint_gone");
@@ -213,9 +215,9 @@ Result<EvalStatus> EvaluatorTask::evaluate(const std::string& prefix) {
   return error;
 }
 
-/// After a job was started again with another version of an op, the newest checkpoint was trained with the old version,
-/// until the chief has saved for the first time. So the evaluator waits when it finds the first checkpoint of another
-/// version, unless the job has ended.
+/// True if the checkpoint may come from before a restart of the job, with another version of a user's op. The newest
+/// checkpoint is such a one until the restarted chief has saved for the first time. So the evaluator does not fail at the
+/// first such checkpoint but waits, unless the job has ended.
 bool EvaluatorTask::may_be_of_before(const std::string& prefix, const Error& error) {
   const auto& ops = options_.estimator.ops();
   if (error.kind() != ErrorKind::kFailedPrecondition || error.cause() || mark_ || !ops) return false;

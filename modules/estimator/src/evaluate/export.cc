@@ -42,9 +42,9 @@ ExportedTensor exported_tensor(std::string name, const ValueType& type) {
   return tensor;
 }
 
-/// The meaning that an export records: the meaning that training recorded (`trained`), which also covers labels. Facts that
-/// differ are taken from the prediction model's graph, since the user has accepted the difference. `trained` is empty if
-/// training recorded no meaning.
+/// Returns the meaning (vocabularies, classes and so on) that an export records. This is the meaning that training recorded
+/// (`trained`), because it also covers labels. Where the prediction model's graph differs, the graph's facts are taken,
+/// since the user has accepted the difference. `trained` is empty if training recorded no meaning.
 Result<std::string> exported_meaning(const Graph& graph, const std::string& trained) {
   if (trained.empty()) return graph.meaning().encode();
   SHOAL_TRY(const Meaning recorded, Meaning::decode(trained));

@@ -20,7 +20,7 @@ constexpr char kOnnxForm[] = "ONNX file", kCppForm[] = "C++ source";
 
 using Tensors = std::map<std::string, Tensor>;
 
-/// Computes the exported form's predictions for a batch, by key, without outputs that cannot be compared.
+/// Computes the exported file's predictions for a batch, by key. Leaves out outputs that cannot be compared with Shoal's.
 using ComputeExported =
     std::function<Result<Tensors>(Predictor& predictor, const data::Batch& batch, const data::TensorMap& expected)>;
 
@@ -57,7 +57,7 @@ Result<Tensor> value_of(Predictor& predictor, const data::Batch& batch, const st
   return std::move(computed[0].second);
 }
 
-/// Returns the inputs of the ONNX file: features, and ids that Shoal computes from them.
+/// Returns the inputs of the exported ONNX model for a batch: its features, and ids that Shoal computes from them.
 Result<Tensors> inputs_of_file(const convert::OnnxModel& file, const convert::OnnxFile& onnx, Predictor& predictor,
                                const data::Batch& batch) {
   Tensors inputs;

@@ -17,9 +17,9 @@ struct Proof {
   std::string refusal;   ///< The reason why the export is not published, with the worst examples; "" if it is.
 };
 
-/// Computes the exported form, as read back from the disk, on the held-out examples, and compares it with Shoal. `model`
-/// computes Shoal's predictions and cannot be used afterwards. Errors: those of the input, of a file that cannot be read
-/// back, and of a source that does not compile.
+/// Reads the exported file back from the disk, computes its predictions for the held-out examples, and compares them with
+/// Shoal's. `model` computes Shoal's predictions and cannot be used afterwards. Errors: those of the input, of a file that
+/// cannot be read back, and of C++ source that does not compile.
 Result<Proof> prove_onnx(const FormToWrite& to, const convert::OnnxFile& onnx, std::unique_ptr<BuiltModel> model,
                          LoadedVariables variables);
 Result<Proof> prove_cpp(const FormToWrite& to, const convert::CppSource& source, std::unique_ptr<BuiltModel> model,

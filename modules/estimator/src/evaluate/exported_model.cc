@@ -14,7 +14,7 @@
 namespace shoal {
 namespace {
 
-// The name of an export in memory in errors; its files seem to lie in a folder of this name.
+// What error messages name as the folder of an export that was loaded from memory.
 constexpr char kMemory[] = "in-memory";
 
 data::TensorMap generated_features(const std::vector<ExportedTensor>& inputs, int64_t batch) {

@@ -23,8 +23,8 @@ void check_keep(const std::string& name, const std::optional<int64_t>& keep) {
   }
 }
 
-/// Deletes an export under a hidden name. Otherwise a process that is killed, or a host that loses its power, could leave
-/// an export with only some of its files. The next process removes the rest under the hidden name.
+/// Renames an export to a hidden name and then deletes it. If the process is killed or the host loses its power during the
+/// deletion, no export is visible that lacks some of its files. The next process deletes what has a hidden name.
 Result<void> remove_export(Environment& env, const std::string& folder, const std::string& name) {
   Storage& storage = env.storage();
   const std::string hidden = join_path(folder, std::string(kUnfinishedExport) + storage.unique_name());
@@ -141,7 +141,7 @@ class BestExporter final : public Exporter {
     const auto found = best_.find(model_dir);
     const bool first = found == best_.end();
     Best best = first ? first_to_beat(request) : found->second;
-    // Another evaluator of this folder has exported since the last decision.
+    // Another evaluator of this folder has exported since the last call, so its result is the one to beat.
     if (!first && newest > best.newest) take_over(best, request);
     best.newest = newest;
     if (!is_better(best, current)) {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Writes the files of an export's format beside the files that Shoal loads, and proves them.
+/// Adds the files of another format, such as ONNX, to an export, and proves that they give the same predictions as Shoal.
 #include <string>
 #include <vector>
 
@@ -16,8 +16,8 @@
 
 namespace shoal {
 
-/// Joins a graph of predictions and its weights for the converters. The arguments outlive the result. If `variables` is
-/// null, the result has no weights, which is enough for export_obstacles().
+/// Describes a model to the converters of other formats: its graph of predictions and its weights. The arguments outlive
+/// the result. If `variables` is null, the result has no weights, which is enough for export_obstacles().
 convert::TrainedModel trained_model_of(Graph& graph, const EstimatorSpec& spec, const std::vector<ExportedTensor>& inputs,
                                        const LoadedVariables* variables, int64_t global_step);
 
@@ -29,8 +29,9 @@ struct WrittenForm {
   std::vector<ExportedFile> files;
   std::string refusal;
 };
-/// Writes the files of the format, and the evidence. `model` and `variables` belong to the export; the model computes
-/// Shoal's side of the proof, and cannot be used afterwards.
+/// Writes the files of the format that `to` asks for and, if it asks for a proof, the results of the proof. `model` and
+/// `variables` are the exported model and its weights. The proof computes Shoal's predictions with them, so `model` cannot
+/// be used afterwards.
 Result<WrittenForm> write_form(const FormToWrite& to, std::unique_ptr<BuiltModel> model, LoadedVariables variables,
                                const std::vector<ExportedTensor>& inputs, int64_t global_step);
 

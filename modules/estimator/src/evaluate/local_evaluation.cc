@@ -7,7 +7,7 @@
 namespace shoal {
 
 bool LocalEvaluation::after_save(RunContext& context, uint64_t step, const std::string& prefix) {
-  // The checkpoint is in the spare folder, since model_dir could not be written: results could not be written there either.
+  // The checkpoint is in the spare folder because model_dir cannot be written. Results could not be written there either.
   if (prefix != join_path(model_dir_, prefix.substr(prefix.rfind('/') + 1))) {
     env_.log().info("evaluation of " + prefix + " is left out: it is in the spare folder");
     return false;
@@ -18,12 +18,12 @@ bool LocalEvaluation::after_save(RunContext& context, uint64_t step, const std::
     return false;
   }
   if (env_.leaving().stop_requested()) return false;  // The task's next process evaluates this checkpoint.
-  if (ending_) return false;                          // evaluate_last() evaluates this checkpoint.
+  if (ending_) return false;                          // The job ends now: evaluate_last() evaluates this checkpoint.
   told_to_end_ = !value_or_raise(evaluating_.may_look(env_.log()));
   if (told_to_end_) return true;
   if (last_started_ && env_.now() < throttled_until(spec_, *last_started_)) {
     const bool last = context.stop_requested() || (max_steps_ && step >= uint64_t(*max_steps_));
-    if (last) return false;  // end() evaluates this checkpoint.
+    if (last) return false;  // The last step: end() evaluates it.
     env_.log().info("evaluation of " + prefix + " skipped by the throttle: the last one started less than " +
                     std::to_string(spec_.throttle_secs) + " s ago (EvalSpec::throttle_secs)");
     skipped_step_ = step;
@@ -45,8 +45,8 @@ void LocalEvaluation::end(RunContext&, uint64_t step) {
   if (!may_wait_for_the_end(step)) evaluate_end(step, env_.interrupted());
 }
 
-/// True if the last evaluation may come after the job's end: at max_steps, where a task that is started again finds nothing
-/// left to train, and at an interrupt.
+/// True if evaluate_last() may make the last evaluation, after the job's end. This is so at max_steps, where a task that is
+/// started again finds nothing left to train, and after an interrupt.
 bool LocalEvaluation::may_wait_for_the_end(uint64_t step) const {
   return (max_steps_ && step >= uint64_t(*max_steps_)) || env_.interrupted().stop_requested();
 }
@@ -56,7 +56,7 @@ Result<void> LocalEvaluation::evaluate_last() {
   return call_user("the last evaluation", [this] { evaluate_end(*end_step_, {}); });
 }
 
-/// Logs why only the last step was evaluated, if something was trained.
+/// Logs why only the last step was evaluated. Logs nothing if other steps were evaluated, too, or if nothing was trained.
 void LocalEvaluation::tell_of_last_step(uint64_t step) {
   if (evaluation_count_ > 1 || first_step_ == step) return;
   env_.log().info(note_on_last_step(OnlyLastStep::kNoCheckpoint, spec_, config_));

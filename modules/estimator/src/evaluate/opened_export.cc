@@ -108,7 +108,7 @@ Result<OpenedExport> ExportOpener::open() {
   opened.inputs = std::move(inputs).value();
   SHOAL_TRY(opened.types, inputs_of(graph, opened.inputs.read));
   SHOAL_TRY(const auto reader, open_exported_variables(files_, folder_));
-  // Verifies whole files: load() checks only the bytes of weights, and damage in a file's header counts, too.
+  // verify() checks the weights' files as a whole, with their headers. load() alone would only check the bytes of weights.
   SHOAL_TRY_VOID(reader->verify());
   SHOAL_TRY(opened.variables, LoadedVariables::load(env_, graph, *reader));
   return opened;

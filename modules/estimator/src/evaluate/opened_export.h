@@ -16,7 +16,7 @@ namespace shoal {
 struct OpenedExport {
   ExportDescription description;
   std::shared_ptr<Graph> graph;
-  EstimatorSpec spec;  ///< Names the predictions in the graph.
+  EstimatorSpec spec;  ///< The model's specification, which names the predictions in `graph`.
   InputTypes types;    ///< The types of the inputs that predictions depend on.
   ReadInputs inputs;
   LoadedVariables variables;

@@ -135,7 +135,8 @@ Result<void> LazyPredictions::check_rows() const {
   return {};
 }
 
-/// Refuses a second thread instead of letting it wait: the thread may belong to a user's function that this call runs.
+/// Refuses a second call while one is under way, instead of waiting for it: the second call may come from a user's function
+/// that the first one runs, and would then wait for ever.
 Result<std::optional<data::TensorMap>> LazyPredictions::try_next() {
   if (busy_.test_and_set(std::memory_order_acquire)) {
     return failed_precondition(

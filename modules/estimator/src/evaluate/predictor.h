@@ -14,13 +14,14 @@ namespace shoal {
 
 class Predictor {
  public:
-  /// `keys`: the wanted predictions; empty: all. InvalidArgument, listing keys and predictions, if no key is a prediction,
-  /// or if keys are given for a lone prediction without a name.
+  /// `keys`: the names of the predictions to compute; empty: all. InvalidArgument, listing keys and predictions, if no key
+  /// names a prediction, or if keys are given although the model's only prediction has no name.
   static Result<std::unique_ptr<Predictor>> make(std::unique_ptr<BuiltModel> model, LoadedVariables variables,
                                                  const std::vector<std::string>& keys, const NamedValues& fetches = {});
 
-  /// Predicts for a batch. Each prediction has the batch as its first axis. `request` says what hooks feed and whether they
-  /// fetch; fetched values go to `values`, which must be given then (views, valid until the next call).
+  /// Computes the predictions for a batch; the first axis of each prediction is the batch. `request` has the values that
+  /// hooks feed, and says whether they fetch values. If they do, `values` must be given. It receives the fetched values as
+  /// views, which are valid until the next call.
   Result<data::TensorMap> predict(data::Batch& batch, const StepRequest& request = {}, StepValues* values = nullptr);
   /// Computes values for hooks once, from a batch that was predicted before.
   Result<std::vector<std::pair<std::string, Tensor>>> compute_once(const NamedValues& values, const data::Batch& batch);
@@ -35,7 +36,7 @@ class Predictor {
   std::unique_ptr<BuiltModel> model_;
   LoadedVariables variables_;
   std::vector<std::string> names_;  // The names of the fetched values, in order.
-  std::vector<bool> wanted_;        // One flag per fetched value: false if it is fetched only to make a text from it.
+  std::vector<bool> wanted_;        // Per fetched value: false if no caller asked for it and only a text is made from it.
   std::vector<const nn::TextPrediction*> texts_;
 };
 

@@ -18,7 +18,8 @@ namespace shoal {
 struct ProofDifference {
   int64_t example = 0;
   std::string output;
-  /// The difference in the terms of ExportProof::tolerance; infinite for unequal values that are not float32.
+  /// The difference as ExportProof::tolerance measures it, relative to the output's largest magnitude; infinite for unequal
+  /// values that are not float32 or not finite.
   double size = 0;
   std::string shoal, exported;
 
@@ -38,7 +39,8 @@ class ProofEvidence {
   ProofEvidence(std::string form, const ExportProof& proof, ProofRule rule)
       : form_(std::move(form)), tolerance_(proof.tolerance), accuracy_loss_(proof.accuracy_loss), rule_(rule) {}
 
-  /// Adds one batch: Shoal's predictions, the outputs of the form that can be compared, and the labels, if there are any.
+  /// Adds one batch: Shoal's predictions (`shoal`), the same predictions computed by the exported file (`exported`, without
+  /// outputs that cannot be compared), and the labels, if there are any.
   void add(const data::TensorMap& shoal, const std::map<std::string, Tensor>& exported, const data::TensorMap& labels,
            int64_t rows);
   int64_t examples() const { return examples_; }

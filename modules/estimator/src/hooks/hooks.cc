@@ -67,7 +67,7 @@ class StepCounter final : public Hook {
     timer_.reset();
     seen_step_ = ~uint64_t(0);
   }
-  // The rate leaves out the wait for servers and the steps that were lost.
+  // Called at the start and after each recovery. The wait for servers, and steps that were lost, do not count in the rate.
   void after_ready(RunContext&) override { timer_.reset(); }
   void after_step(RunContext& run, const StepValues&) override {
     watch_standstill(run);

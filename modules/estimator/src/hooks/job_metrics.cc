@@ -15,7 +15,7 @@ using cluster::TrainerStatus;
 
 // The time limit of one request between two steps; equal to the limit of a save.
 constexpr auto kAnswerTimeout = std::chrono::seconds(60);
-// The least time between two reads of the counts, since many trainers make many steps.
+// The least time between two requests for the servers' counters, since many trainers make many steps in a short time.
 constexpr auto kMetricsEvery = std::chrono::seconds(1);
 constexpr double kBehind = 0.9;  // A trainer below this share of the fastest rate counts as slow.
 

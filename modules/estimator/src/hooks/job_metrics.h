@@ -35,7 +35,8 @@ std::optional<JobRates> job_rates(const cluster::ServerStatus& before, const clu
 std::string to_string(const JobRates& rates);
 
 struct JobMetricsOptions {
-  /// Global steps between two reads of the counts, which are also at least a second apart; 0: never.
+  /// The number of global steps between two requests for the servers' counters. Requests are also at least a second apart.
+  /// 0: no requests.
   int64_t every_steps = 100;
   monitor::EventWriter* events = nullptr;  ///< Null: no summaries are written.
   std::shared_ptr<ProgressHook> progress;  ///< Shows the newest rates in the progress line.
@@ -47,7 +48,8 @@ class JobMetrics {
   JobMetrics(Environment& env, cluster::RemoteStore& servers, JobMetricsOptions options)
       : env_(env), servers_(servers), options_(std::move(options)), timer_(options_.every_steps, std::nullopt) {}
 
-  /// Forgets the last counts. Called when training begins, or resumes at another step.
+  /// Forgets the counters of the last request, so that the next rates begin anew. Called when training begins, or resumes
+  /// at another step.
   void restart();
   /// If the rates are due, asks the first server and reports them to the log, the summaries and the progress line. If the
   /// server does not answer, nothing is reported: the next step meets the same problem and handles it. Errors: those of the

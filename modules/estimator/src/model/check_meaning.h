@@ -11,9 +11,9 @@
 
 namespace shoal {
 
-/// Compares the meaning of `model` with `recorded`, the meaning in file `where` ("checkpoint m/model.ckpt-20"). An empty
-/// `recorded` agrees with every model. A difference is FailedPrecondition or, if the config accepts a changed model, only a
-/// warning; both name the difference.
+/// Checks that `model` has the meaning (vocabularies, classes and so on) that the file `where` ("checkpoint
+/// m/model.ckpt-20") records: `recorded`. An empty `recorded` agrees with every model. If they differ, returns
+/// FailedPrecondition, or only logs a warning if the config accepts a changed model. Both texts name the difference.
 Result<void> check_meaning(Logger& log, const RunConfig& config, std::string_view recorded, const std::string& where,
                            const BuiltModel& model, Mode mode);
 

@@ -23,8 +23,8 @@ Error damaged_export(const std::string& folder, const std::string& path, const s
 
 /// Makes the entry in export.json's list of files for a file with these contents.
 ExportedFile exported_file(std::string name, std::string_view contents);
-/// Makes the list entries for the files of a checkpoint in the folder kExportVariables of an export, with the sizes and
-/// checksums of the bytes that were written. If the disk has damaged them since, loading the export notices.
+/// Makes the entries in export.json's list for the files of a checkpoint, which lie in the folder kExportVariables of the
+/// export. Sizes and checksums are those of the bytes as they were written, so that loading notices later damage.
 std::vector<ExportedFile> exported_variables(const checkpoint::Saved& saved);
 
 /// Checks the files of the export `folder` against `listed`, and puts into `files` the checked bytes that a model is loaded

@@ -28,7 +28,7 @@ PrintedJson tensor_json(const ExportedTensor& tensor) {
   return json;
 }
 
-// The functions below throw Json::exception and Exception.
+// The functions below report errors as exceptions: the JSON library's Json::exception, or Shoal's Exception.
 
 /// Converts a number and refuses one that does not fit. (The library's own conversions would cut numbers that are too
 /// large, and fractions.)
@@ -179,7 +179,7 @@ std::string encode_export(const ExportDescription& description) {
   if (!description.run.empty()) json["run"] = description.run;
   if (!description.files) return shoal::json::text_of(json, 2) + "\n";
   json["files"] = files_json(*description.files);
-  // The JSON text without its first line, which is an opening brace: the line with the checksum takes its place.
+  // Drops the first line of the JSON text, an opening brace: the line with the checksum contains this brace.
   const std::string body = shoal::json::text_of(json, 2).substr(2) + "\n";
   return std::string(kSealBegin).append(checkpoint::to_hex(checkpoint::checksum_of(body))).append(kSealEnd).append(body);
 }

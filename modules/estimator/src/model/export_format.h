@@ -54,7 +54,8 @@ struct ExportDescription {
   std::vector<ExportedText> texts;
   std::vector<nn::ExportSignature> signatures;
   std::string meaning = {};  ///< Meaning::encode() of the model that was trained; empty: not known.
-  /// encode_rest() of the trained model. It is stored with the weights, not in export.json. Empty: not known.
+  /// The trained model's constants and rules, as encode_rest() writes them. Stored with the weights, not in export.json.
+  /// Empty: not known.
   std::string rest = {};
   std::string run = {};  ///< The checkpoint's record of the run (checkpoint::encode_run()); empty: not known.
   /// All files but export.json. None: the export is of a version without checksums, so damage in it cannot be noticed.

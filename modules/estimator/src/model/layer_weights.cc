@@ -18,7 +18,8 @@ namespace from_pytorch {
 LayerWeights linear(const std::string& name) { return {{"kernel", name + ".weight"}, {"bias", name + ".bias"}}; }
 
 LayerWeights linear_after_flatten(const std::string& name, std::vector<int64_t> sizes) {
-  // Axis 0 is the units, axis 1 the channels. The channels move behind the axes of positions.
+  // The axes of the weight are units, channels, and then those of the image, such as height and width. Moves the channels
+  // to the end.
   std::vector<int64_t> axes(sizes.size() + 1);
   std::iota(axes.begin() + 1, axes.end(), 2);
   if (!sizes.empty()) axes.back() = 1;
@@ -91,8 +92,8 @@ LayerWeights transformer_encoder_layer(const std::string& name) {
 namespace from_keras {
 namespace {
 
-/// Keras has the axes of positions first, then the inputs, then the units or filters. `axes` lists these axes in Shoal's
-/// order.
+/// Keras orders the axes of a kernel so: first those of the image (such as height and width), then the inputs, then the
+/// units or filters. `axes` lists these axes in Shoal's order.
 LayerWeights layer_with_kernel(const std::string& name, std::vector<int64_t> axes) {
   return {{"kernel", SourceTensor(name + "/kernel").transposed(std::move(axes))}, {"bias", name + "/bias"}};
 }

@@ -212,7 +212,7 @@ Result<InputTypes> input_types(const data::Batch& batch, const VaryingAxes& vary
     const auto is_it = [&input = input](std::string_view part) {
       return [part, &input](const auto& type) { return input_name(part, type.first) == input; };
     };
-    // A batch for prediction has no labels.
+    // Batches for prediction have no labels, so names of labels cannot be checked.
     if (batch.labels.empty() && (input == "labels" || input.starts_with("labels/"))) continue;
     if (std::ranges::any_of(types.features, is_it("features")) || std::ranges::any_of(types.labels, is_it("labels")))
       continue;

@@ -111,9 +111,9 @@ class BuiltModel {
   }
   /// Logs the size of the memory plan of each of the first compiled programs. Null, the default: logs nothing.
   void log_plans_to(Logger* log) { log_ = log; }
-  /// Lets program() refuse a program that takes more memory than `budget` has room for. Default: a budget without a limit.
-  /// `measures_again`: the budget is measured once more when the first program is compiled, because backends generate code
-  /// then. Set it only before weights and other parts of the budget are in memory, since they would count twice.
+  /// Lets program() refuse a program that takes more memory than `budget` has left. Default: no limit. `measures_again`: at
+  /// the first compilation, measures the process's memory once more, because backends generate code then. Set it only if
+  /// weights and other parts of the budget are not in memory by then, since they would count twice.
   void use_budget(MemoryBudget budget, bool measures_again) {
     budget_ = std::move(budget);
     measures_again_ = measures_again;
@@ -146,7 +146,7 @@ class BuiltModel {
   Result<void> bind_sources(BoundProgram& program) const;
   const nn::StepInput* step_input(std::string_view name) const;
   Result<void> feed_step(const nn::StepInput& input, Tensor& number) const;
-  /// The source of the graph input of this name: the tensor whose texts or numbers are encoded, and the encoding.
+  /// How the graph input of this name is computed: from which tensor of texts or numbers, and by which encoding.
   Result<EncodedInput> fed_from(const std::string& input) const;
 
   struct Compiled {

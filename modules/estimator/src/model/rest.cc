@@ -120,7 +120,7 @@ template <class IsUsed>
 std::string op_difference(std::string_view recorded, const OpCatalogue& catalogue, const IsUsed& is_used) {
   if (recorded.empty()) return "";
   const Result<Rest> before = decode_rest(recorded);
-  if (!before) return "";  // An unreadable record counts as no difference, as in tell_of_rest().
+  if (!before) return "";  // Reports no difference if `recorded` cannot be read, as tell_of_rest() does.
   std::string text;
   for (const std::string& name : catalogue.names()) {
     const OpDef& op = *catalogue.find(name);

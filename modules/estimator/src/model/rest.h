@@ -12,21 +12,21 @@
 
 namespace shoal {
 
-/// Each key says in words what its value belongs to ("constants of input_layer", "learning_rate"); the value is a number or a
-/// hash.
+/// Constants and rules of a model, by names in words ("constants of input_layer", "learning_rate"). A value is a number or
+/// a hash, as text.
 using Rest = std::map<std::string, std::string>;
 
-/// The rest of a model in training. It has the constants that the loss is computed from, by their outermost scopes, without
-/// variables and without the meaning; the versions of the user's own ops; the constants below the updates of an optimizer
-/// of the user's own; the scalars of the train op at a few steps; and its update rules. The same program gives the same
-/// rest on every machine.
+/// Returns the constants and rules of a model in training: the constants that the loss is computed from, by their outermost
+/// scopes, but neither variables nor what the meaning contains; the versions of the user's own ops; the constants in the
+/// updates of a user's own optimizer; the scalars of the train op at a few steps; and its update rules. The same program
+/// gives the same result on every machine.
 Rest rest_of(Value loss, const nn::TrainOp& train_op);
 
 /// The versions of the user's own ops that have nodes in `graph`, in the form that rest_of() uses.
 Rest op_versions_of(const Graph& graph);
-/// The user's own ops that `graph` has in another version than the model that `recorded` (encode_rest()) describes: "op
-/// my_bend (version 1 there, version 2 in this program)". Ops that only one of the two has do not count. Empty: there are
-/// none, or nothing is known.
+/// Lists the user's own ops whose version in `graph` differs from the version in the model that `recorded`, a text of
+/// encode_rest(), describes: "op my_bend (version 1 there, version 2 in this program)". Leaves out ops that only one of the
+/// two models has. Empty: no version differs, or `recorded` does not say.
 std::string op_version_difference(std::string_view recorded, const Graph& graph);
 /// Compares all of the user's ops in a catalogue, whether a graph uses them or not; returns a text as the function above.
 std::string op_version_difference(std::string_view recorded, const OpCatalogue& catalogue);
@@ -36,7 +36,7 @@ std::string encode_rest(const Rest& rest);
 /// Reads the text of encode_rest(). DataLoss says what is wrong with any other text.
 Result<Rest> decode_rest(std::string_view text);
 
-/// "constants of input_layer, learning_rate (0.1 before, 0.01 now)"; empty if nothing differs.
+/// Describes the differences: "constants of input_layer, learning_rate (0.1 before, 0.01 now)". Empty if there are none.
 std::string rest_difference(const Rest& before, const Rest& now);
 
 }  // namespace shoal

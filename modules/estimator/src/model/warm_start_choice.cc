@@ -138,7 +138,7 @@ class Choice {
   const Graph& graph_;
   const Mode mode_;
   std::set<std::string> chosen_;
-  std::map<std::string, SourceTensor> by_layer_;  // The sources of layers' weights, by variable name.
+  std::map<std::string, SourceTensor> by_layer_;  // By variable name: source tensors of the layers in WarmStart::layers.
 };
 
 }  // namespace

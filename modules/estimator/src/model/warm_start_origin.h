@@ -28,7 +28,7 @@ class WarmStartOrigin {
   /// Reads rows [row_begin, row_end) of a tensor into `out`, which has their size.
   virtual Result<void> read_rows(const std::string& name, int64_t row_begin, int64_t row_end,
                                  std::span<std::byte> out) const;
-  /// The checkpoint; null for a file of another program.
+  /// The checkpoint that is the source; null if the source is a file of another program.
   virtual const checkpoint::Reader* checkpoint() const { return nullptr; }
   virtual std::string title() const = 0;  ///< "checkpoint m1/model.ckpt-4", "file cnn.npz"
   virtual std::string noun() const = 0;   ///< The word for one of names() in sentences: "variable", "tensor".

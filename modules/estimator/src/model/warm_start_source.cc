@@ -59,9 +59,9 @@ Meaning of_inputs(const Meaning& meaning) {
   return inputs;
 }
 
-/// Warns if the source records another meaning (vocabularies, classes). A warm start may use it on purpose, so nothing is
-/// logged if WarmStart::vocabularies moves rows with their words. Facts about heads, labels and predictions are compared
-/// only if all trainable variables start from the source.
+/// Warns if the source records other vocabularies or classes than the model has. Logs nothing if WarmStart::vocabularies is
+/// set, since the user then knows of the difference, and rows move by token. Compares facts about heads, labels and
+/// predictions only if all trainable variables start from the source.
 void tell_of_meaning(Logger& log, const WarmStart& start, const checkpoint::Reader& reader, const Graph& graph,
                      const std::vector<WarmStartedVariable>& chosen) {
   const Result<Meaning> origin = Meaning::decode(reader.manifest().info.meaning);
@@ -134,7 +134,8 @@ Result<void> check_without_variable(const WarmStartOrigin& origin, const WarmSta
 
 constexpr size_t kUnusedNamed = 10;
 
-/// "; nothing starts from bn.num_batches_tracked": shows layers that were forgotten.
+/// Lists the source's tensors that no variable starts from, so that a user notices a forgotten layer: "; nothing starts
+/// from bn.num_batches_tracked".
 std::string unused_text(const WarmStartOrigin& origin, const std::vector<WarmStartedVariable>& chosen) {
   std::set<std::string> used;
   for (const WarmStartedVariable& one : chosen) used.merge(names_in(one.source));

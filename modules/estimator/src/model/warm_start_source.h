@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A warm start as a source from which stores restore: it supplies some variables, at step 0.
+/// The RestoreSource of a warm start: stores read from it the initial values of the variables that the warm start sets.
 #include <map>
 #include <memory>
 #include <optional>
@@ -24,7 +24,7 @@ class WarmStartSource final : public cluster::RestoreSource {
 
   /// The state at the start of training: step 0, and no position in an input.
   const cluster::StateInfo& info() const override { return info_; }
-  /// True for the weights of chosen variables.
+  /// True for the weights of the variables that the warm start sets.
   bool holds(const cluster::Segment& segment, cluster::ArenaIndex arena) const override;
   /// Reads a segment. DataLoss, naming the file, if the source is damaged.
   Result<void> read(const cluster::Segment& segment, cluster::ArenaIndex arena, std::span<std::byte> out) override;

@@ -8,7 +8,8 @@
 namespace shoal {
 namespace {
 
-// An end mark of an earlier run is obeyed this long before the time-out, so that the task ends without an error.
+// If no chief removes an end mark of an earlier run, a task obeys it this long before ready_timeout_secs are over, and so
+// ends without an error.
 constexpr auto kBeforeGivingUp = std::chrono::seconds(2);
 
 }  // namespace

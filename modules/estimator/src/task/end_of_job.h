@@ -14,18 +14,20 @@ class EndOfJob {
  public:
   /// Whether a task obeys an end mark that does not name a job, but was written after the task started.
   enum class NewMarks {
-    kObeyed,  ///< For all tasks but servers: only this job's chief can have written the mark.
-    /// For parameter servers, which do not obey such a mark at once: a chief killed after writing it may restart and train.
+    kObeyed,  ///< For all tasks but servers: a new end mark can only come from this job's chief.
+    /// For parameter servers. They wait before they obey such an end mark, because a chief that is killed after writing it
+    /// may be started again and train.
     kDoubted,
   };
 
   /// `config` and `max_steps` are those of the task. ready_timeout_secs counts from this call.
   EndOfJob(Environment& env, RunConfig config, std::string model_dir, std::optional<int64_t> max_steps, NewMarks new_marks);
 
-  /// Reads the end mark; nothing if there is none, or if it belongs to an earlier run. A mark of an earlier run is logged
-  /// once, and obeyed only if no chief has removed it two seconds before ready_timeout_secs are over (so that a wait for a
-  /// peer ends without an error). A mark that the first call finds counts as written before the task started. Errors: those
-  /// of read_end_mark(). Called on the compute thread.
+  /// Reads the end mark, the file in model_dir that says that the job has ended. Returns nothing if there is none, or if it
+  /// belongs to an earlier run: then this task logs that once, and waits for a chief that removes the mark. If no chief
+  /// comes, look() returns that mark two seconds before ready_timeout_secs are over, so that the task ends without the
+  /// error of a time-out. A mark that the first call finds is taken for older than the task. Errors: those of
+  /// read_end_mark(). Called on the compute thread.
   Result<std::optional<checkpoint::EndMark>> look();
 
  private:

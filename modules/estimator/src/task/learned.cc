@@ -46,11 +46,11 @@ class LearnedFile {
                      "; delete the file to have it made again from the present data, which may not fit the model");
   }
 
-  /// Logs that the kept value comes from a start that saved no checkpoint. That start may have failed because of the data
-  /// from which it learned the value.
+  /// Logs that the value in the file was made by an earlier start that saved no checkpoint. That start may have failed
+  /// because of the data from which it made the value.
   void tell_if_unused() const {
     const auto newest = checkpoint::latest(env_.storage(), *config_.model_dir());
-    if (!newest || *newest) return;  // Training reports a damaged checkpoint later.
+    if (!newest || *newest) return;  // There is a checkpoint, or a damaged one, which training reports later.
     env_.log().info("learned " + name_ +
                     " was made by an earlier start, which saved no checkpoint; to have it made again from the present "
                     "data, delete " +
@@ -126,12 +126,12 @@ Result<void> check_name(std::string_view name) {
 
 Result<std::string> RunConfig::learned_text(std::string_view name, const LearnedCalls& calls) const {
   SHOAL_TRY_VOID(check_name(name));
-  // A server has no folder and reads no data: it makes the value only if a call asks for it, and keeps nothing.
+  // Without a model_dir the value cannot be kept. A parameter server keeps none, and makes one only if a call asks for it.
   if (!model_dir() || task_type() == cluster::kPsRole) return make_value(name, calls);
   const std::shared_ptr<Environment> env = environment();
   const LearnedFile file(*env, *this, name);
   SHOAL_TRY(std::optional<std::string> there, file.read());
-  // A prediction trains nothing, so nothing is kept; train_and_evaluate reports what is missing.
+  // A program that predicts (--predict) does not train, so a value that it makes is not kept.
   if (host_of(*this).predict) {
     return there ? Result<std::string>(std::move(*there)) : make_value(name, calls);
   }

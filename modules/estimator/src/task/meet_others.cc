@@ -93,8 +93,8 @@ Result<cluster::RendezvousOptions> rendezvous_options(const RunConfig& config) {
   return options;
 }
 
-/// Chooses the transport of the rendezvous: tcp where it exists, because it finds peers by host and port even if the task's
-/// own transport does not. (A simulated network has no other transport.)
+/// Chooses the transport of the rendezvous: tcp, because it finds peers by host and port even if the task's own transport
+/// does not. If the environment has no tcp, as in a simulated network, chooses the task's own transport.
 Result<void> choose_meeting_scheme(Environment& env, const RunConfig& config, cluster::RendezvousOptions& options) {
   SHOAL_TRY(const transport::Transport* const own, env.transport(options.task_scheme));
   if (own->reach() == transport::Reach::kProcess) {
@@ -106,8 +106,8 @@ Result<void> choose_meeting_scheme(Environment& env, const RunConfig& config, cl
   return {};
 }
 
-/// A function that tells whether the job has ended, by the end mark in the folder. Rank 0, the chief, accepts only a mark
-/// of its own start; other ranks may have come after the end.
+/// Returns a function that tells by the end mark in model_dir whether the job has ended. Rank 0, the chief, accepts only an
+/// end mark of its own launch (SHOAL_RUN). Other ranks also accept a newer one, since they may start after the job's end.
 std::function<bool()> asks_folder(Environment& env, const RunConfig& config) {
   if (!config.model_dir()) return nullptr;
   if (config.task().place->rank != 0) {

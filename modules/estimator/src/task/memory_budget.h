@@ -20,7 +20,8 @@ class MemoryBudget {
   explicit MemoryBudget(const RunConfig& config);
 
   bool has_limit() const { return limit_ != 0; }
-  /// Measures the process's memory again. The other parts must not be in memory yet, since they would count twice.
+  /// Measures the process's memory again. Call it before the parts that set() announces are in memory, since they would
+  /// count twice.
   void measure();
   /// Sets how many bytes `part` ("weights") is going to take. `remedy`: a change that helps ("a smaller batch").
   void set(std::string_view part, uint64_t bytes, std::string_view remedy = "");

@@ -51,7 +51,7 @@ monitor::TaskAccess access_to(const RunConfig& config, Environment& env) {
   monitor::TaskAccess access{.post = [&env](Work work) { env.post(std::move(work)); }, .wire = {}};
   if (config.num_ps_replicas() == 0) return access;
   const Result<transport::Transport*> transport = env.transport(config.transport());
-  if (!transport) return access;  // The code that opens a connection reports the error.
+  if (!transport) return access;  // No such transport: the code that opens a connection will report that.
   access.wire = [wire = *transport] {
     const transport::TransportStats stats = wire->stats();
     return monitor::TaskAccess::WireBytes{.sent = stats.bytes_sent, .received = stats.bytes_received};

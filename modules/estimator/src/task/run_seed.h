@@ -12,8 +12,8 @@
 
 namespace shoal {
 
-/// The seed in the config, or else that of the run in `model_dir`. Nothing if there is no run yet, or, with a warning, if
-/// run.json cannot be read: then each call draws its own seed.
+/// Returns the seed in the config or, if it has none, the seed of the run in `model_dir`. Returns nothing if there is no
+/// run yet or if run.json cannot be read, which is logged as a warning: then each call draws its own seed.
 std::optional<int64_t> seed_of_run(Environment& env, const RunConfig& config, const std::string& model_dir);
 
 /// Turns `seed` into the seed of a graph; draws one if it is None.

@@ -98,7 +98,8 @@ std::shared_ptr<Environment> make_environment(const RunConfig& config, bool may_
   ProductionOptions options;
   options.task = config.task().name();
   options.transports = transports_of(host_of(config), config.runtime());
-  // A task without servers has no peers to answer, so it computes on the strand, which saves two thread switches per step.
+  // Without servers there are no messages of peers to answer, so computations may run on the strand, the thread of the
+  // task's coroutines. This saves two thread switches per step.
   options.offload_inline = config.num_ps_replicas() == 0;
   if (config.task_type() == cluster::kPsRole) {  // Only a server limits its threads: it runs no input functions.
     options.process = read_process_info();

@@ -33,9 +33,9 @@ Error needs_credential();
 /// The addresses of the parameter servers.
 std::vector<transport::Endpoint> server_endpoints(const RunConfig& config);
 
-/// How many threads of a server share a large update, on a machine where its process may use `usable_cores` cores. With
-/// synchronous updates the trainers wait meanwhile, and the servers divide the cores; the number of servers on the host is
-/// taken as the largest that is possible. With other updates the trainers compute meanwhile, and the number is
+/// Returns how many threads a server uses for one large update, if its process may use `usable_cores` cores. During a
+/// synchronous update the trainers wait, so the servers of the host divide all cores among them; the largest possible
+/// number of servers is assumed for the host. During other updates the trainers compute, so the result is
 /// RunConfig::compute_threads().
 int32_t update_threads(const RunConfig& config, int32_t usable_cores);
 

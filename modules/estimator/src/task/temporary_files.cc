@@ -17,8 +17,8 @@ WallTime last_touched(Storage& storage, const std::string& path, const FileInfo&
   return last;
 }
 
-/// The present time on the clock of the machine that keeps `folder`, since the times of its files come from that clock, and
-/// the task's own clock may differ. Nothing if no file can be made there.
+/// Returns the present time by the clock of the machine on which `folder` lies. The times of files in the folder come from
+/// that clock, which may differ from the task's own. Makes a file to read its time; returns nothing if that fails.
 std::optional<WallTime> time_of(Storage& storage, const std::string& folder, std::string_view prefix) {
   const std::string name = std::string(prefix) + "now-" + storage.unique_name(), path = join_path(folder, name);
   auto file = storage.create(path);

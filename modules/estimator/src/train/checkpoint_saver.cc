@@ -131,7 +131,7 @@ Task<Result<void>> CheckpointSaver::save_if_moved(cluster::Store& store, LoopCon
                                                   cluster::Positions own_positions, std::optional<int64_t> last_step) {
   SHOAL_CO_TRY(const uint64_t step, co_await store.global_step());
   context.set_global_step(step);
-  // A checkpoint that is only in the spare folder is written to model_dir as well.
+  // Nothing to do if the last checkpoint has this step and lies in model_dir, not only in the spare folder.
   if (timer_.last_step() && *timer_.last_step() == step && !last_is_spared_) co_return Result<void>{};
   co_return co_await save(store, context, std::move(own_positions), last_step);
 }
@@ -201,8 +201,8 @@ Task<Result<void>> CheckpointSaver::write(cluster::Store& store, cluster::Snapsh
   co_return std::move(spared).error().with_context(written.error().message() + "; and in the spare folder");
 }
 
-/// Removes the checkpoint of the spare folder, now that model_dir has that of `step`. A checkpoint of a later step stays,
-/// since this start could not read it. Runs on the compute thread.
+/// Removes the checkpoint in the spare folder, since model_dir now has the checkpoint of `step`. But a checkpoint of a
+/// later step stays there, since this start could not read it. Runs on the compute thread.
 void CheckpointSaver::leave_spare_dir(int64_t step) {
   if (spare_is_empty_) return;
   const auto list = checkpoint::read_pointer(env_.storage(), options_.spare_dir);
@@ -285,7 +285,7 @@ Task<Result<void>> CheckpointSaver::try_to_write(cluster::Store& store, cluster:
   };
   SHOAL_CO_TRY_VOID(co_await compute(env_, finish));
   SHOAL_CO_TRY_VOID(co_await store.check_lease());
-  checkpoint::HoursRule rule = hours_rule_;  // A copy: a decision counts only once the new list of checkpoints is on disk.
+  checkpoint::HoursRule rule = hours_rule_;  // A copy: it replaces hours_rule_ once the new list of checkpoints is on disk.
   const auto publish = [&]() -> Result<checkpoint::Saved> {
     SHOAL_TRY_VOID(look_at_place());
     if (options_.check_run) SHOAL_TRY_VOID(options_.check_run());

@@ -22,12 +22,12 @@ struct SaverOptions {
   std::string spare_dir = {};  ///< The run's own folder in RunConfigOptions::spare_dir; empty: none.
   std::string numerics;        ///< The description of the numerics, which is stored with each checkpoint.
   std::string fingerprint;     ///< The fingerprint of the model, stored with each checkpoint.
-  std::string meaning = {};    ///< Meaning and rest of the model (SaveInfo), stored with each checkpoint.
+  std::string meaning = {};    ///< Meaning::encode() and encode_rest() of the model, stored with each checkpoint.
   std::string rest = {};
   std::string run = {};  ///< The description of the run (checkpoint::encode_run()), stored with each checkpoint.
-  /// Tells whether the folder is still this run's. Called on the compute thread before anything is written and again before
-  /// a checkpoint is published. Unavailable: the folder cannot be seen now; the saver waits for it until `ready_timeout`.
-  /// Null: no check.
+  /// Returns an error if the folder is no longer this run's. Called on the compute thread before anything is written and
+  /// again before a checkpoint is published. Unavailable: the folder cannot be reached now, and the saver tries again until
+  /// `ready_timeout` is over. Null: no check.
   std::function<Result<void>()> check_place = {};
   Duration ready_timeout = std::chrono::seconds(7200);
   /// Tells whether this run may still publish a checkpoint. Called last, on the compute thread. Null: it may.
@@ -48,17 +48,19 @@ class CheckpointSaver {
   Task<Result<void>> save_at_start(cluster::Store& store, LoopContext& context, cluster::Positions own_positions,
                                    std::optional<int64_t> last_step = {});
   bool due(uint64_t step, SteadyTime now) const { return timer_.due(step, now); }
-  /// Saves if a checkpoint is due. `last_step`: the step at which a job of several trainers ends; other trainers may have
-  /// reached it by now. Only save_at_end() saves that step, so that no other checkpoint looks like the last. Saves nothing,
-  /// and logs that, as long as a trainer that failed for good is not back.
+  /// Saves if a checkpoint is due. `last_step`: the step at which a job of several trainers ends, which other trainers may
+  /// have reached by now. This function does not save a state of that step, so that nobody takes it for the job's last
+  /// checkpoint; save_at_end() saves that. If a trainer has failed for good, saves nothing until the trainer is back, and
+  /// logs that.
   Task<Result<void>> save_when_due(cluster::Store& store, LoopContext& context, cluster::Positions own_positions,
                                    std::optional<int64_t> last_step = {});
-  /// Saves if the step has moved since the last checkpoint, or if that one is only in the spare folder. Does not call end()
-  /// of the listeners. `last_step`: see save_when_due().
+  /// Saves if the step has moved since the last checkpoint, or if the last checkpoint is only in the spare folder
+  /// (SaverOptions::spare_dir). Does not call end() of the listeners. `last_step`: see save_when_due().
   Task<Result<void>> save_if_moved(cluster::Store& store, LoopContext& context, cluster::Positions own_positions,
                                    std::optional<int64_t> last_step = {});
-  /// Saves the last checkpoint, if the step has moved since the one before, and calls end() of the listeners. Unavailable
-  /// if the last checkpoint is in the spare folder: then the job has not ended in model_dir, and the next start ends it.
+  /// Saves the last checkpoint, unless the newest checkpoint has this step already, and calls end() of the listeners.
+  /// Unavailable if model_dir cannot be written, so that the last checkpoint is in the spare folder: then the job has not
+  /// ended, and its next start ends it.
   Task<Result<void>> save_at_end(cluster::Store& store, LoopContext& context, cluster::Positions own_positions);
 
   /// Replaces save_at_end() where the newest checkpoint is to stay the last: only calls end() of the listeners.
@@ -101,7 +103,7 @@ class CheckpointSaver {
   std::string last_name_;
   std::string last_prefix_;
   bool begun_ = false;
-  bool place_unclear_ = false;   // True if the last check of the folder gave no answer.
+  bool place_unclear_ = false;   // True if the last check_place() could not see the folder.
   bool disk_failed_ = false;     // True if the last save failed at a file, not at a server.
   bool sharing_failed_ = false;  // True if the last save could not read the previous checkpoint.
   uint64_t bytes_written_ = 0;   // Bytes in all checkpoints of this start together.

@@ -7,9 +7,9 @@
 
 namespace shoal {
 
-/// Wraps both functions. The wrappers behave as the originals, and warn once if the two datasets take parts by position
-/// (take, skip) behind one shuffle whose order changes: the evaluation would then measure elements that were trained on.
-/// The check does not call the functions by itself, so a task that opens only one of the two inputs finds nothing. `env`
+/// Replaces both input functions by wrappers that return the same datasets. The wrappers warn once if both datasets take
+/// parts by position (take, skip) of one shuffle whose order changes: the evaluation would then measure elements that were
+/// trained on. The check does not open an input by itself, so a task that opens only one of the two never warns. `env`
 /// outlives the functions.
 void warn_if_not_held_out(Environment& env, InputFn& training, InputFn& evaluation);
 

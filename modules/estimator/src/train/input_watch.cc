@@ -36,7 +36,8 @@ Result<void> InputWatch::look(uint64_t global_step, const data::Iterator& input,
   share_ = share;
   if (options_.progress) options_.progress->set_input_note(share < kToldShare ? "" : "waits for input " + percent(share));
   const bool tells = share >= kToldShare;
-  if (options_.events && (tells || told_)) {  // One low value after the reported windows shows that the waiting has ended.
+  // Also records the first low share after high ones, which shows that training no longer waits for its input.
+  if (options_.events && (tells || told_)) {
     SHOAL_TRY_VOID(options_.events->add_scalar(int64_t(global_step), "input_wait", share));
   }
   told_ = tells;

@@ -9,8 +9,8 @@
 
 namespace shoal {
 
-/// Copies all variables of `store`, in this process or on servers, into memory of this process. `weights` has the
-/// descriptions of the model already. Errors: those of the store.
+/// Copies all variables of `store`, whether in this process or on servers, into memory of this process, and returns them in
+/// `weights`, which already has the texts that describe the model. Errors: those of the store.
 Task<Result<std::shared_ptr<const TrainedWeights>>> keep_weights(Environment& env, cluster::Store& store,
                                                                  TrainedWeights weights);
 

@@ -45,8 +45,8 @@ Task<Result<void>> WorkerRest::run() {
   co_return Result<void>{};
 }
 
-/// Whether the job is over. Without a chief no server announces the end, but the chief may have written the end mark before
-/// it was killed.
+/// Whether the job has ended. If the chief was killed, no server announces the end, but the chief may have written the end
+/// mark (to model_dir) before.
 Task<Result<bool>> WorkerRest::is_over(const cluster::RestNews& news) {
   if (news.chief_connected) {
     chief_seen_ = env_.now();

@@ -14,7 +14,7 @@ struct WorkerRestOptions {
   TrainerFolder& folder;
   bool input_ended = false;     ///< True if the input has ended and can tell its position.
   bool stopped_by_job = false;  ///< True if the worker stopped because the job asked it to.
-  std::string why;              ///< Why this worker stopped training, in an end mark's words: "end_of_input".
+  std::string why;              ///< Why this worker stopped training: "end_of_input", for example, as in an end mark.
 };
 
 /// Returns once the job has ended, as servers or the end mark say, or at an interrupt of this task. Errors: Unavailable for

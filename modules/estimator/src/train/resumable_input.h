@@ -26,12 +26,13 @@ class ResumableInput {
   /// The input that the training loop draws from.
   TrainingInput& drawn() { return input_; }
 
-  /// Moves the input to `position`, or to its start if there is none: then the model contains no update from this trainer's
-  /// batches (not yet, or not any more). An input that cannot tell positions stays where it is.
+  /// Moves the input to `position`. If there is none, moves the input to its start, because the model then contains no
+  /// update from this trainer's batches. An input that cannot tell its position stays where it is.
   Result<void> move_to(const std::optional<std::string>& position);
   /// Begins again at the start of the input, for a worker that has just learned the run's seed and not trained yet.
   Result<void> reseed();
-  /// Sets the number of this start of the run, so that a new pass after the end of the input has another order.
+  /// Sets the number of this start of the run. A new pass, which begins after the end of the input, takes its order from
+  /// this number and so has another order than earlier passes.
   void set_pass(int64_t pass) { pass_ = pass; }
   /// False if the input cannot tell its position, so that each process reads from the input's start.
   bool tells_positions() const { return !start_position_.empty(); }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Decides whether the result of a step may become an update. A value that is not finite must not get into weights, since
-/// no checkpoint may hold one.
+/// Decides whether the result of a step may become an update. A NaN or infinite value must not get into the weights, since
+/// no checkpoint may contain one.
 #include <optional>
 #include <span>
 
@@ -10,7 +10,7 @@
 
 namespace shoal {
 
-/// The values of a step that are checked. `lenient`: RunConfig::allow_non_finite.
+/// The results of one step, which find_fault() checks. `lenient`: the value of RunConfig::allow_non_finite.
 struct ComputedStep {
   double loss = 0;
   const nn::TrainOp* train_op = nullptr;
@@ -20,7 +20,7 @@ struct ComputedStep {
 };
 
 /// NanLoss if the loss, or a norm that clipping uses, is NaN or infinite: the step must not become an update. With
-/// `lenient` only a loss that is NaN counts.
+/// `lenient`, only a loss of NaN is an error.
 std::optional<Error> find_fault(const ComputedStep& step);
 
 /// Makes the part of find_fault() that checks the loss, for backends::StepBinding::may_apply.

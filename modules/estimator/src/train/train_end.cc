@@ -10,7 +10,8 @@ namespace {
 
 // How long a worker that ends for a restart may take to send the residual of its compression.
 constexpr auto kGiveWayTimeout = std::chrono::seconds(5);
-// How long the chief of a job with an end mark tries to reach servers, which were probably told of the end before.
+// How long the chief tries to reach servers if it found an end mark. An earlier chief has then probably told the servers of
+// the end, and they are gone.
 constexpr auto kToldBeforeTimeout = std::chrono::seconds(15);
 
 }  // namespace
@@ -20,7 +21,8 @@ void TrainEnd::reached(const LoopEnd& end, bool input_resumed) {
   if (end_.iterations == 0 && end_.reason == checkpoint::EndReason::kEndOfInput) warn_that_no_step_was_made(input_resumed);
 }
 
-/// Writes the end mark before it tells the servers: a chief that is killed in between still finds servers at its restart.
+/// Writes the end mark to model_dir, and only then tells the servers that the job has ended. If the chief is killed in
+/// between, it still finds the servers when it is started again.
 Task<Result<void>> TrainEnd::finish() {
   end_.global_step = scope_.context.global_step();
   SHOAL_CO_TRY_VOID(co_await compute(scope_.env, &TrainEnd::finish_folder, this));
@@ -50,7 +52,8 @@ Task<Result<void>> TrainEnd::nothing_to_do() {
   if (scope_.request.write_end_mark && folder_.has_checkpoint() && !folder_.keeps_mark()) {
     SHOAL_CO_TRY_VOID(co_await compute(scope_.env, &TrainEnd::write_end_mark, this));
   }
-  // If this task found an end mark, an earlier chief has probably told the servers of the end, and they have ended.
+  // If this task found an end mark, an earlier chief has probably told the servers of the end, and they are gone. So this
+  // task tries only for a short time to reach them.
   const Duration patience = folder_.was_marked() ? Duration(kToldBeforeTimeout) : scope_.ready_timeout();
   cluster::JobEnd end = clean_end();
   if (scope_.distributed()) SHOAL_CO_TRY_VOID(co_await announce(std::move(end), patience));
@@ -105,14 +108,14 @@ Task<void> TrainEnd::fail(Error why) {
   }
   Result<void> told = co_await servers()->finish(std::move(end), scope_.env.after(kLeaveTimeout));
   if (!told) scope_.env.log().warning("a server was not told that the job has failed: " + told.error().message());
-  co_await leave();  // Otherwise servers would wait until this task has heard of the job's end.
+  co_await leave();  // Otherwise the servers would wait for this task to hear of the job's end.
 }
 
-/// Ends the job as after training, and tells the other tasks, which would otherwise wait. The newest checkpoint stays the
-/// last one, since there is no state to save.
+/// Ends the job after an interrupt as after training, and tells the other tasks, which would otherwise wait. There is no
+/// state to save, so the newest checkpoint remains the job's last one.
 Task<Result<void>> TrainEnd::interrupted(bool began) {
   end_ = {uint64_t(checkpoint::step_of(last_checkpoint()).value_or(0)), 0, checkpoint::EndReason::kInterrupted};
-  if (began) {  // A server lost its state, and the interrupt came before the state was restored.
+  if (began) {  // Training had begun, but a server lost its state, and the interrupt came before it was restored.
     scope_.env.log().warning(
         "interrupted after a server lost what it held: the job ends with its last checkpoint, of global step " +
         std::to_string(end_.global_step) + "; updates since are lost");
@@ -194,11 +197,11 @@ Task<Result<void>> TrainEnd::announce(cluster::JobEnd end, Duration patience) {
 
 Task<void> TrainEnd::leave() {
   Result<void> left = co_await servers()->leave(scope_.env.after(kLeaveTimeout));
-  static_cast<void>(left);  // The job is over for this task either way.
+  static_cast<void>(left);  // An error is ignored: this task has no more to do in the job.
 }
 
-/// Warns that training made no step. The warning of a restarted job differs: its input continues behind the last step
-/// before the restart, which may be the end of the input.
+/// Warns that training made no step. After a restart of the job the warning is another one, because the input continues
+/// where it was before the restart, which may be its end.
 void TrainEnd::warn_that_no_step_was_made(bool input_resumed) {
   if (!input_resumed) {
     return scope_.env.log().warning("training: the input is empty or wrongly set up; no step was made");

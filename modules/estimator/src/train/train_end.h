@@ -18,11 +18,12 @@ class TrainEnd {
  public:
   TrainEnd(TrainScope& scope, TrainerFolder& folder) : scope_(scope), folder_(folder) {}
 
-  /// Called after the set-up: from now on the end is also told to servers, if there are any. `setup` outlives this object.
+  /// Called after the set-up. From then on this object also tells the servers, if there are any, that the task ends.
+  /// `setup` outlives this object.
   void take(TrainSetup& setup) { setup_ = &setup; }
   /// True if servers know this task, so that the task has to tell them of its end.
   bool has_servers() const { return servers() != nullptr; }
-  /// Notes how far training came. `input_resumed`: the input did not begin at its start.
+  /// Records how far training came. `input_resumed`: true if the input began at a later position than its start.
   void reached(const LoopEnd& end, bool input_resumed);
   void ends_for(checkpoint::EndReason reason) { end_.reason = reason; }
   checkpoint::EndReason reason() const { return end_.reason; }
@@ -63,7 +64,7 @@ class TrainEnd {
   TrainScope& scope_;
   TrainerFolder& folder_;
   TrainSetup* setup_ = nullptr;                  // Null if the end comes before the set-up.
-  std::unique_ptr<cluster::RemoteStore> alone_;  // Only tells servers of the end, if there is no set-up.
+  std::unique_ptr<cluster::RemoteStore> alone_;  // Without a set-up: a store that only tells the servers of the end.
   LoopEnd end_;
 };
 

@@ -40,7 +40,8 @@ struct TrainRequest {
 };
 
 struct TrainOutcome {
-  /// True if max_steps was reached, or the run was interrupted, before this task came; input_fn was not called.
+  /// True if there was nothing to train when this task came, since max_steps was reached or the run had been interrupted.
+  /// Then input_fn was not called.
   bool nothing_to_do = false;
   uint64_t global_step = 0;
   double seconds = 0;

@@ -51,7 +51,7 @@ Task<Result<void>> TrainRun::train(cluster::Ready ready) {
     const bool leaves = env_.leaving().stop_requested() && ended->reason == checkpoint::EndReason::kInterrupted;
     Result<void> closed = cancelled();
     if (!leaves) closed = co_await close(loop);
-    // If a value that is not finite ends training here, but as no error, close() runs a second time, without saving.
+    // If a NaN or infinite value ends the training here without an error, close() runs a second time, without saving.
     if (!closed && loop.ends_quietly(closed.error())) closed = co_await close(loop);
     if (closed) co_return co_await end_.finish();
     if (gives_way(env_, closed.error())) {
@@ -73,8 +73,8 @@ Task<Result<void>> TrainRun::train(cluster::Ready ready) {
   }
 }
 
-/// Runs the last part of training, which still needs the servers: if one is lost now, the job returns to training. A
-/// worker calls end() of its hooks only when the end of the job is announced.
+/// Runs the last part of training, which still needs the servers. If a server is lost now, the job recovers and trains
+/// again. A worker calls end() of its hooks only when the end of the job is announced.
 Task<Result<void>> TrainRun::close(TrainingLoop& loop) {
   if (setup_.servers && scope_.leads()) {
     WorkerWaitOptions options{.servers = *setup_.servers,
@@ -101,9 +101,9 @@ Task<Result<void>> TrainRun::close(TrainingLoop& loop) {
   co_return Result<void>{};
 }
 
-/// Ends this task for a restart, while the job goes on: the leader saves the state, and a worker sends the servers the
-/// residuals of its compression. Returns true if other trainers have reached max_steps meanwhile; then the job is to be
-/// completed instead.
+/// Ends this process so that the task can be restarted while the job goes on. The leader saves the state; a worker sends
+/// the residuals of its compression to the servers. Returns true if other trainers have reached max_steps meanwhile: then
+/// the caller has to complete the job instead.
 Task<Result<bool>> TrainRun::give_way(TrainingLoop& loop) {
   if (setup_.servers &&
       // A launcher that stops the other tasks after a failure sends the same signal as for a restart. After a failure
@@ -137,7 +137,8 @@ Task<Result<void>> TrainRun::rest() {
       .why = std::string(checkpoint::to_string(reason))};
   SHOAL_CO_TRY_VOID(co_await rest_until_the_end(scope_, std::move(options)));
   const bool interrupted = env_.interrupted().stop_requested() && !setup_.servers->job_end();
-  if (interrupted && env_.leaving().stop_requested()) co_return cancelled();  // A task that restarts does not end the job.
+  // This process ends only to be started again, so it does not end the job.
+  if (interrupted && env_.leaving().stop_requested()) co_return cancelled();
   if (interrupted) end_.ends_for(checkpoint::EndReason::kInterrupted);
   co_return Result<void>{};
 }
@@ -175,8 +176,8 @@ Task<Result<cluster::Ready>> TrainRun::make_ready() {
   cluster::RestoreSource* source = checkpoint;
   const bool initial = !checkpoint && setup_.initial;
   if (initial) source = setup_.initial.get();
-  // `asked`, below, is a variable because g++ 12 destroys the result of a co_await in a conditional expression twice.
   if (checkpoint && scope_.distributed()) forget_void_ends(*checkpoint);
+  // `asked` is a variable because g++ 12 destroys the result of a co_await in a conditional expression twice.
   Task<Result<cluster::Ready>> asked =
       scope_.leads() ? setup_.store->prepare(source, deadline) : setup_.store->attach(deadline);
   Result<cluster::Ready> ready = co_await std::move(asked);
@@ -226,8 +227,9 @@ Result<void> TrainRun::adopt_run(const cluster::RunIdentity& run) {
   return {};
 }
 
-/// Forgets which trainers had ended if the input has changed, or is divided among trainers in another way: an end is
-/// recorded as a position, which means nothing in another input. The chief's own position shows whether the input changed.
+/// The checkpoint says which trainers had come to the end of their input. Removes this if the input has changed, or is
+/// divided among trainers in another way, since the end of another input means nothing. To notice a change, looks for the
+/// chief's recorded position in the chief's present input.
 void TrainRun::forget_void_ends(CheckpointSource& checkpoint) {
   const cluster::Positions& positions = checkpoint.info().positions;
   const auto own = positions.find(0);
@@ -258,7 +260,8 @@ Task<Result<cluster::Ready>> TrainRun::recover() {
       co_return deadline_exceeded("waiting for the parameter servers: " + ready.error().message());
     }
     SHOAL_CO_TRY_VOID(co_await env_.sleep_for(back_off, env_.interrupted()));
-    if (!scope_.leads() && !begun_) {  // The chief may have begun a run in the folder meanwhile.
+    // While this worker waits for servers, the chief may have begun a run in model_dir: reads that run's id.
+    if (!scope_.leads() && !begun_) {
       SHOAL_CO_TRY(std::string seen, co_await compute(env_, &TrainerFolder::seen_run, &folder_));
       setup_.servers->know_run(std::move(seen));
     }

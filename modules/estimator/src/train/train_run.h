@@ -18,7 +18,7 @@ class TrainRun {
 
   /// Runs to a clean end, or returns the error that ends the run.
   Task<Result<void>> run();
-  /// True if a step may have been made.
+  /// True if training may have made a step.
   bool has_begun() const { return begun_; }
   /// The last weights, after a clean end of run(); null unless they were asked for (TrainRequest::keep_weights).
   std::shared_ptr<const TrainedWeights> weights() const { return weights_; }

@@ -30,8 +30,8 @@ struct TrainScope {
   Duration ready_timeout() const { return seconds_to_duration(config().ready_timeout_secs()); }
   /// True if the task initializes the model, saves it and ends the job: the chief, or the process that trains alone.
   bool leads() const { return request.role != TrainRole::kWorker; }
-  /// True if the task writes training summaries and the steps per second. The leading task does, unless it is a master with
-  /// workers: then the first worker does, because long evaluations would interrupt the master's records.
+  /// True if the task writes training summaries and the steps per second. This is the leading task, except if a master has
+  /// workers: then it is the first worker, because a master's long evaluations would leave gaps in its records.
   bool records() const {
     const bool master = config().task().job.chief_role() == cluster::kMasterRole;
     return master && config().num_trainers() > 1 ? config().trainer_index() == 1 : leads();

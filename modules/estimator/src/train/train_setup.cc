@@ -32,8 +32,8 @@ std::string numerics_text(const backends::Numerics& numerics) {
   return text;
 }
 
-/// Compares the model with the one whose weights training continues from: features, labels and heads must mean the same.
-/// Called before anything is written.
+/// Checks that features, labels and heads mean the same as in the model whose weights training continues from. Called
+/// before anything is written.
 Result<void> check_checkpoint(TrainScope& scope, TrainerFolder& folder, const BuiltModel& model) {
   if (!folder.checkpoint()) {
     return check_meaning(scope.env.log(), scope.config(), folder.meaning(), join_path(scope.model_dir(), "run.json"), model,
@@ -82,7 +82,8 @@ bool has_quiet_guard(const TrainScope& scope, const EstimatorSpec& spec) {
          (scope.leads() && std::ranges::any_of(spec.training_chief_hooks, is_quiet));
 }
 
-/// Makes this task's hooks in call order: the model's for the chief, Shoal's, the caller's, Shoal's guards, the model's.
+/// Makes this task's hooks in the order of their calls: the model's training_chief_hooks if this task leads; Shoal's hooks
+/// for records and progress; the caller's; Shoal's hooks for max_steps, NaN and the loss; the model's training_hooks.
 Result<void> make_hooks(TrainScope& scope, TrainerFolder& folder, const std::optional<int64_t>& max_steps,
                         TrainSetup& setup) {
   const EstimatorSpec& spec = setup.model->spec();
@@ -97,7 +98,8 @@ Result<void> make_hooks(TrainScope& scope, TrainerFolder& folder, const std::opt
     if (!scope.leads()) SHOAL_TRY_VOID(make_durable_folder(scope.env.storage(), scope.model_dir()));
     Result<std::unique_ptr<monitor::EventWriter>> events = monitor::EventWriter::open(
         scope.env, scope.model_dir(), {.makes_folder = false, .survives_failure = config.spare_dir().has_value()});
-    if (!events && scope.leads()) SHOAL_TRY_VOID(folder.check_place());  // The folder may have been removed since its lock.
+    // If another process has removed model_dir since this task locked it, check_place() returns an error that says so.
+    if (!events && scope.leads()) SHOAL_TRY_VOID(folder.check_place());
     SHOAL_TRY(setup.events, std::move(events));
   }
   if (scope.leads()) hooks.insert(hooks.end(), spec.training_chief_hooks.begin(), spec.training_chief_hooks.end());
@@ -174,7 +176,8 @@ Result<cluster::ShardPlan> place_variables(TrainScope& scope, BuiltModel& model,
       return int(config.placement()({.variable = name, .dtype = DType::kFloat32, .shape = shape, .num_ps = count}));
     };
   }
-  // If an update sums many pushes of each trainer, a push is one message per shard, so that servers hold fewer messages.
+  // Servers hold the pushes (gradients) of an update until it has all of them. If an update sums more than this many pushes
+  // per trainer, each trainer sends a push as a single message per shard, so that servers hold fewer messages.
   constexpr int64_t kPushesMax = 8;
   const int64_t trainers = config.num_trainers();
   const int64_t aggregated = config.update_strategy().replicas_to_aggregate.value_or(trainers);
@@ -260,8 +263,8 @@ ModelBytes model_bytes(const std::vector<cluster::VariableSpec>& specs) {
   return sum;
 }
 
-/// FailedPrecondition if the memory of this machine cannot hold the model: its weights and, unless servers have them, slots
-/// and gradients. (A server checks its own part.)
+/// FailedPrecondition if this machine has too little memory for what this task holds of the model: its weights and, if
+/// there are no servers, slots and gradients. (A server checks its own part.)
 Result<void> check_memory(const TrainScope& scope, const ModelBytes& bytes) {
   uint64_t least = bytes.weights;
   if (!scope.distributed()) {
@@ -275,7 +278,8 @@ Result<void> check_memory(const TrainScope& scope, const ModelBytes& bytes) {
   return fits_memory(least, scope.env.process().memory_bytes, whose, "make it smaller, or use a machine with more memory");
 }
 
-/// Adds to `budget` the memory that a trainer needs beside its programs (docs/memory.md, "A limit of one's own").
+/// Adds to `budget` the memory that a trainer needs in addition to its compiled programs (docs/memory.md, "A limit of one's
+/// own").
 void plan_memory(const TrainScope& scope, const ModelBytes& bytes, MemoryBudget& budget) {
   constexpr std::string_view kSmaller = "a smaller model", kFewerSlots = "an optimizer with fewer slots";
   const RunConfig& config = scope.config();

@@ -26,7 +26,8 @@ struct TrainSetup {
   std::shared_ptr<ProgressHook> progress;        ///< One of the hooks.
   std::unique_ptr<monitor::EventWriter> events;  ///< Null if this task writes no summaries.
   std::unique_ptr<CheckpointSaver> saver;        ///< Null if this task saves no checkpoints.
-  /// Initial values that the store cannot make itself. Null if this task does not lead, or resumes from a checkpoint.
+  /// Supplies initial values that initializers cannot make, as for a warm start. Null if this task does not lead, or if it
+  /// resumes from a checkpoint.
   std::unique_ptr<InitialSource> initial;
   std::unique_ptr<cluster::Store> store;    ///< The store, bound to the model's program.
   cluster::RemoteStore* servers = nullptr;  ///< `store` itself if the model lies on servers; else null.

@@ -59,7 +59,8 @@ Result<bool> TrainerFolder::look() {
   }
   if (scope_.request.steps) max_steps_ = int64_t(checkpoint_step()) + *scope_.request.steps;
   if (!run_has_ended() && !is_finished()) {
-    SHOAL_TRY_VOID(begin_run());  // Has begun already, unless a checkpoint listed at max_steps proved damaged.
+    // The run has begun above, unless a checkpoint that is listed at max_steps proved damaged. Then it begins here.
+    SHOAL_TRY_VOID(begin_run());
     tell_host(true);
     return false;
   }
@@ -71,8 +72,9 @@ Result<bool> TrainerFolder::look() {
   return true;
 }
 
-/// Tells the process by TaskHost::leads in which folder to write a report (unless the config has its own environment). If
-/// this start trains, removes the report of an earlier start first, so that a process that is killed leaves no report.
+/// Tells the task's process, by its callback TaskHost::leads, the folder for the report of the run (not if the config has
+/// its own environment). If this start trains, first removes the report of an earlier start, so that a process that is
+/// killed leaves no report.
 void TrainerFolder::tell_host(bool trains) {
   const RunConfig& config = scope_.config();
   const std::string report = join_path(scope_.model_dir(), kReportName);
@@ -107,7 +109,8 @@ void TrainerFolder::remove_what_was_left() {
   const std::string learned = join_path(scope_.model_dir(), "learned");
   const auto files = storage.list(learned);
   if (!lock_ || !files) return;
-  for (const FileInfo& file : *files) {  // Only RunConfig::learned() writes to this folder, under the same lock.
+  // Is safe: only RunConfig::learned() writes to this folder, and it needs the lock of model_dir, which this task holds.
+  for (const FileInfo& file : *files) {
     if (file.name.find(".json.tmp-") != std::string::npos) static_cast<void>(storage.remove(join_path(learned, file.name)));
   }
 }
@@ -152,7 +155,7 @@ checkpoint::RunFile TrainerFolder::adopt_or_begin_run() {
 
 std::string TrainerFolder::run_text() const {
   checkpoint::RunFile run = run_file_;
-  run.meaning.clear();  // Checkpoints store the meaning in a field of its own (SaveInfo).
+  run.meaning.clear();  // Left out of the text, since checkpoints store the meaning in another field (SaveInfo).
   return checkpoint::encode_run(run);
 }
 
@@ -168,7 +171,8 @@ Result<std::string> TrainerFolder::seen_run() {
   return found && *found ? (*found)->id : std::string();
 }
 
-/// Reads a worker's run from run.json, if the worker sees the folder and the chief has written the file; else draws a seed.
+/// For a worker: reads the run's id and seed from run.json. If the worker cannot read model_dir, or the chief has not
+/// written the file yet, draws a seed. A seed in the config takes precedence.
 void TrainerFolder::guess_run() {
   const auto found = checkpoint::read_run(scope_.env.storage(), scope_.model_dir());
   const bool known = found && *found;
@@ -182,8 +186,9 @@ bool TrainerFolder::run_has_ended() const {
          !own.empty() && mark_at_start_->shoal_run == own;
 }
 
-/// True if the newest checkpoint is at max_steps and is listed as the newest. If it is not listed (the list was lost, or a
-/// newer checkpoint is damaged), other processes do not find it, so it has to be saved once more.
+/// True if the newest checkpoint is at max_steps, and the folder's list of checkpoints names it as the newest. If the list
+/// does not (it was lost, or it names a newer checkpoint that is damaged), other processes would not find the checkpoint,
+/// so the training has to save it once more.
 bool TrainerFolder::is_finished() const {
   return max_steps_ && checkpoint_step() >= uint64_t(*max_steps_) &&
          (!source_ || checkpoint_name() == listed_newest(scope_.env.storage(), scope_.model_dir()));

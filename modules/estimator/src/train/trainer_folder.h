@@ -15,8 +15,8 @@
 
 namespace shoal {
 
-/// The leading task locks the folder, reads checkpoints and writes; a worker only reads the end mark. All functions but the
-/// getters block, so call them on the compute thread.
+/// The model_dir of one training. The leading task locks the folder, reads checkpoints, and writes its files; a worker only
+/// reads the end mark and run.json. All functions but the getters block, so call them on the compute thread.
 class TrainerFolder {
  public:
   explicit TrainerFolder(TrainScope& scope);
@@ -42,10 +42,10 @@ class TrainerFolder {
   /// Whether the job has ended, for a worker whose servers cannot be reached.
   bool job_has_ended();
 
-  /// False where the file system has no locks: another process may write into the folder, too. Known after look().
+  /// False if the file system has no locks, so that another process may write into the folder, too. Call this after look().
   bool is_locked() const { return lock_ != nullptr; }
 
-  /// The global step at which training ends; nothing if it ends with the input. Known after look().
+  /// The global step at which training ends; nothing if training ends with its input. Call this after look().
   const std::optional<int64_t>& max_steps() const { return max_steps_; }
   /// True if use_checkpoint() was not called since the checkpoint was read, so that it need not be read again.
   bool checkpoint_is_fresh() const { return checkpoint_is_fresh_; }
@@ -70,8 +70,8 @@ class TrainerFolder {
   Result<void> keep_meaning(std::string meaning);
   /// The number of this start among all starts of the run, from 1.
   int64_t start_number() const { return run_; }
-  /// True if a chief with this task's SHOAL_RUN has ended training before max_steps, so that the other tasks have left.
-  /// False without servers, since such a job has no other tasks.
+  /// True if a chief of this launch (with the same SHOAL_RUN) has ended training before max_steps, so that the other tasks
+  /// have ended, too. False without servers, since such a job has no other tasks.
   bool run_has_ended() const;
   /// The reason in the end mark that this task found at its start. Call it only if was_marked().
   checkpoint::EndReason reason_at_start() const { return mark_at_start_->reason; }

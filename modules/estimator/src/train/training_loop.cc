@@ -91,7 +91,8 @@ bool TrainingLoop::ends_quietly(const Error& error) {
 }
 
 bool TrainingLoop::is_recoverable(const Error& error) const {
-  // An exception of the user's code never means a lost server, and neither does a full disk.
+  // Recovery only helps if a server was lost. The user's code (an error with a cause) or a full disk can be Unavailable,
+  // too.
   return error.kind() == ErrorKind::kUnavailable && !error.cause() && options_.recover && options_.store->lost();
 }
 
@@ -227,7 +228,8 @@ Task<Result<void>> TrainingLoop::after_update(const cluster::Outcome& outcome) {
   co_return Result<void>{};
 }
 
-/// Checks that the folder is still this run's. If it cannot be seen, a later save checks again and waits for the folder.
+/// Checks that model_dir still belongs to this run. If model_dir cannot be reached now, this is no error: the next save
+/// checks again, and waits for the folder.
 Task<Result<void>> TrainingLoop::look_at_place() {
   next_look_at_place_ = env_.after(options_.check_place_every);
   Result<void> placed = co_await compute(env_, options_.check_place);
@@ -280,7 +282,8 @@ Task<Result<bool>> TrainingLoop::save_to_give_way() {
   if (!options_.saver) co_return true;
   SHOAL_CO_TRY(cluster::Positions own, co_await compute(env_, &TrainingLoop::input_positions, this));
   Result<void> saved = co_await options_.saver->save_if_moved(*options_.store, context_, std::move(own), last_of_several());
-  // Ignores an error if the checkpoint was written: a server that waited only for it may end before confirming it.
+  // If the checkpoint was written, ignores an error: a server that is to end after this checkpoint may end before it
+  // replies.
   if (options_.saver->last_step() == context_.global_step()) co_return true;
   SHOAL_CO_TRY_VOID(std::move(saved));
   co_return !reached_max();
@@ -480,7 +483,7 @@ Result<void> TrainingLoop::take_results() {
     part.gradients = fetched[1];
     fetched = fetched.subspan(2);
   }
-  step_.loss = loss;  // Only servers read this loss. A process with replicas has no servers.
+  step_.loss = loss;  // Only servers read this. A process with replicas, where it is one replica's loss, has no servers.
   if (input_watch_.share()) step_.input_wait = *input_watch_.share();
   if (running_.observed) {
     values_.set(loss, running_.batch_size, !fetched.empty());

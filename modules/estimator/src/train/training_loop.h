@@ -35,7 +35,8 @@ struct TrainingInput {
 struct LoopOptions {
   BuiltModel* model = nullptr;
   cluster::Store* store = nullptr;
-  /// The input of trainer `trainer_index`, and those of the trainers after it if replicas are computed here.
+  /// The input of this trainer, number `trainer_index`. If this process also computes for other trainers (replicas), their
+  /// inputs follow.
   std::vector<TrainingInput*> inputs;
   /// The names of the values that a step with fetches returns beside the loss, in the order in which programs return them.
   std::vector<std::string> fetch_names;
@@ -47,7 +48,8 @@ struct LoopOptions {
   std::optional<int64_t> max_steps;  ///< The global step at which training ends.
   uint64_t trainer_index = 0;
   bool allow_non_finite = false;
-  /// True if training ends without an error where it otherwise ends with NanLoss (NanGuardOptions::fail is false).
+  /// True if a NaN or infinite value ends training without an error, rather than with NanLoss (NanGuardOptions::fail is
+  /// false).
   bool stops_quietly = false;
   cluster::UpdateObserver* observer = nullptr;  ///< Null in programs: observers are for simulations and tests.
   monitor::TaskMeters* meters = nullptr;        ///< Null if the task has no endpoint for monitoring systems.
@@ -55,8 +57,8 @@ struct LoopOptions {
   /// other than Unavailable ends the training. Null: no check.
   std::function<Result<void>()> check_place;
   Duration check_place_every = std::chrono::seconds(5);
-  /// Called after a server was lost: in the leader, makes the model ready again; in other tasks, waits for that. Then moves
-  /// the input to the position of the model. Null if the store cannot be lost.
+  /// Called after a server was lost. The leading task makes the model ready again, and other tasks wait until it has. Then
+  /// the task moves its input to the position that the model has reached. Null if the store has no servers to lose.
   std::function<Task<Result<cluster::Ready>>()> recover;
 };
 
@@ -70,8 +72,8 @@ class TrainingLoop {
  public:
   TrainingLoop(Environment& env, LoopContext& context, LoopOptions options);
 
-  /// Trains from after_ready() to the last iteration. After an error, which is returned at once, after_step() and end() are
-  /// not called. The final save and end() are left to finish().
+  /// Trains, from the hooks' after_ready() to the last iteration. Does not save the last checkpoint and does not call the
+  /// hooks' end(): finish() does. Returns an error at once, without a call of after_step() or end().
   Task<Result<LoopEnd>> run(cluster::Ready first);
   /// Called after run(), if a server was lost (`why`) before finish() was complete: recovers, and trains the
   /// lost steps again.
@@ -148,7 +150,7 @@ class TrainingLoop {
   std::vector<Replica> replicas_;  // By input.
   data::Batch next_batch_;  // The next batch is drawn into this member if final values need the last batch at the end.
   Running running_;         // The program of the replica that is computed now.
-  std::vector<Tensor> kept_values_;  // Values of the replica that hooks see, kept while other replicas are computed.
+  std::vector<Tensor> kept_values_;  // Copies of the values for hooks, which the next replica's program would overwrite.
   std::vector<double> scalars_;
   std::vector<cluster::RowGradients> row_gradients_;  // Views into the program, set after each run.
   std::vector<float> scalar_values_;                  // Values of the scalars that are known only after the step.

@@ -12,7 +12,7 @@ namespace {
 constexpr auto kInterruptTimeout = std::chrono::seconds(5);  // The time for workers' last steps after an interrupt.
 // If no server has seen a worker within this time after the chief's start, the worker counts as missing.
 constexpr auto kFirstSeenTimeout = std::chrono::minutes(10);
-// The time for a lost worker to come back, at the end of the chief's input.
+// How long the chief, at the end of its own input, waits for a lost worker to come back.
 constexpr auto kLostTimeout = std::chrono::seconds(60);
 constexpr auto kTellWaitingEvery = std::chrono::seconds(10);
 
@@ -58,7 +58,8 @@ Task<Result<checkpoint::EndReason>> WorkerWait::run() {
   }
   next_note_ = env_.after(kTellWaitingEvery);
   for (;;) {
-    if (patient_ && env_.leaving().stop_requested()) co_return cancelled();  // After its restart this task waits again.
+    // This task is to be restarted: its next process waits for the workers again.
+    if (patient_ && env_.leaving().stop_requested()) co_return cancelled();
     if (patient_ && (env_.interrupted().stop_requested() || scope_.context.stop_requested())) {
       patient_ = false;
       reason_ =
@@ -91,13 +92,13 @@ Task<Result<void>> WorkerWait::look_at_place() {
   co_return placed;
 }
 
-/// How long the chief waits for the workers in `status` while nothing happens; nothing if there is no worker to wait for.
-/// If the chief's own input has ended, the chief also waits for workers that are lost or have not come yet, since their
-/// updates belong into the last checkpoint.
+/// Returns after how much time without news the chief stops waiting for the workers in `status`; nothing if there is no
+/// worker to wait for. If the chief's own input has ended, it also waits for workers that are lost or have not come yet,
+/// since the last checkpoint is to contain their updates.
 std::optional<Duration> WorkerWait::patience_for(const cluster::ServerStatus& status) const {
   const Duration ready_timeout = scope_.ready_timeout();
   const bool interrupted = env_.interrupted().stop_requested();
-  // Restarted servers do not know a worker that was disconnected just then, so the chief gives it this time to come back.
+  // If servers are restarted while a worker is disconnected, they do not know it. The chief waits so long for its return.
   const Duration lost_timeout = std::min<Duration>(ready_timeout, kLostTimeout);
   const bool may_come_back = patient_ && env_.now() - options_.made_ready < lost_timeout;
   std::optional<Duration> patience;
@@ -105,7 +106,7 @@ std::optional<Duration> WorkerWait::patience_for(const cluster::ServerStatus& st
   for (const cluster::TrainerStatus& trainer : status.trainers) {
     if (trainer.index == 0) continue;
     // No task depends on a trainer that has ended. But if such a trainer is started again only after the job's end, it
-    // waits in vain for a chief, so the chief waits for it a while.
+    // waits in vain for a chief. So the chief gives it some time to come back before the job ends.
     if (trainer.ended && !trainer.connected && may_come_back) at_least(lost_timeout);
     if (trainer.done) continue;
     if (trainer.connected)
@@ -135,9 +136,9 @@ void WorkerWait::warn_of_missing(const cluster::ServerStatus& status) {
   env_.log().warning("some workers have not come; the job ends without them");
 }
 
-/// Returns the error that ends this wait after a worker has failed for good: only if the worker wrote values that are not
-/// finite, or if the job is interrupted. Otherwise the job continues and saves its last checkpoint, because the updates so
-/// far are sound; it leaves out checkpoints due before the last one (CheckpointSaver::save_when_due()).
+/// Says whether the wait has to end because a worker has failed for good. Returns an error only if that worker wrote values
+/// that are not finite, or if the job is interrupted. Otherwise the job continues and saves its last checkpoint, because
+/// the updates so far are sound. But it saves no checkpoint before the last one (CheckpointSaver::save_when_due()).
 Result<void> WorkerWait::check_failure(const cluster::ServerStatus& status) const {
   if (!status.failure || options_.saves_nothing) return {};
   if (status.failure->of_values()) return status.failure->error();

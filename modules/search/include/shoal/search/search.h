@@ -20,7 +20,7 @@ namespace shoal {
 struct SearchOptions {
   std::string folder = {};                ///< The folder of the journal and of the trials' folders.
   std::vector<std::string> parameters{};  ///< Texts for tuning::parse_parameter(), such as "learning-rate=1e-4..1e-1:log".
-  tuning::Algorithm algorithm = tuning::Algorithm::kRandom;  ///< kAsha is for trials that are experiments.
+  tuning::Algorithm algorithm = tuning::Algorithm::kRandom;  ///< kAsha only for search() with a TrialExperiment.
   std::optional<int64_t> trials = {};                        ///< The number of trials. Default: 20, or all of a grid.
   std::string metric = "loss";                               ///< The name of the metric that ranks the trials.
   std::optional<tuning::Goal> goal = {};  ///< kMin if less of the metric is better. Default: tuning::goal_of(metric).
@@ -62,13 +62,13 @@ SearchResult search(const SearchOptions& options, const TrialFunction& train);
 /// RunConfig::replace() made.
 using TrialExperiment = std::function<Experiment(const Params& params, RunConfig config)>;
 
-/// Like search() with a function that trains, but runs train_and_evaluate() itself: `make` only makes the experiment. The
-/// value of a trial is that of its last evaluation.
+/// Like the search() above, but `make` only makes the experiment of a trial, and search() itself trains and evaluates it by
+/// train_and_evaluate(). The value of a trial is that of its last evaluation.
 ///
-/// Since this search sees each evaluation, the algorithm may be kAsha: trials whose values are not among the best at their
-/// step end early. Then max_steps replaces that of the TrainSpec, each checkpoint is evaluated (EvalSpec::throttle_secs is
-/// 0), and checkpoints come every min_steps steps unless options.config says otherwise. Trials run one after another, so a
-/// trial is compared with those before it.
+/// This search sees each evaluation, so the algorithm may be kAsha, which ends a trial early if its value is not among the
+/// best at the same step. With kAsha, options.max_steps replaces max_steps of the TrainSpec, each checkpoint is evaluated
+/// (EvalSpec::throttle_secs is 0), and checkpoints come every min_steps steps unless options.config says otherwise. Trials
+/// run one after another, so a trial is compared with those before it.
 ///
 ///   shoal::search({.folder = "s", .parameters = {"learning-rate=1e-4..1e-1:log"}, .algorithm = shoal::tuning::Algorithm::kAsha,
 ///                  .trials = 64, .max_steps = 9000},
