@@ -160,7 +160,8 @@ Result<void> Estimator::try_train(const InputFn& input_fn, TrainOptions options)
       !outcome && is_interrupt(outcome.error()) && (distributed || env->interrupted().stop_requested());
   if (!outcome && !was_interrupted) return std::move(outcome).error();
   if (!outcome || outcome->interrupted) tell_interrupted(own.config(), model_dir_);
-  // If this call wrote checkpoints, weights that an earlier call left in memory are outdated and are dropped.
+  // Keeps the weights that this call left in memory. If it wrote checkpoints instead, drops weights that an earlier call
+  // left, since they are outdated.
   if (outcome && (outcome->weights || config_.saves_checkpoints())) trained_ = outcome->weights;
   return {};
 }

@@ -82,7 +82,7 @@ Ending run_one(const ProgramCall& call, const TaskHost& host) {
   };
   RunConfig config = RunConfig::from_environment(call.config, variables, &log, std::make_shared<TaskHost>(host));
   if (!host.predict && !host.measure_input) config = with_own_endpoint(config, log);
-  if (config.task_type() == cluster::kPsRole) give_back_code();  // Frees memory: a server mostly waits.
+  if (config.task_type() == cluster::kPsRole) give_back_code();  // Frees memory, since a server mostly waits.
   call.begin_task(std::move(config));
   return {};
 }

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Training in a cluster's chief and workers: opens the task's own port, and delays workers that start late.
+// Training in a cluster's chief and workers: opens the task's own port, and delays workers, each one longer than the last.
 #include <algorithm>
 
 #include "shoal/cluster/listen.h"

@@ -13,7 +13,7 @@ constexpr Duration kLongestWait = std::chrono::seconds(30);
 
 bool runs(const Trial& trial) { return trial.state == Trial::State::kRunning || trial.state == Trial::State::kEnding; }
 
-// noinline: otherwise g++ 12 warns of alternatives that the moved variants do not hold.
+// gnu::noinline: otherwise g++ 12 warns about std::variant alternatives that the moved actions do not hold.
 template <class One>
 [[gnu::noinline]] void note(TunerActions& actions, const One& record) {
   std::get<Note>(actions.emplace_back(std::in_place_type<Note>)).record.template emplace<One>(record);
@@ -148,8 +148,8 @@ TunerActions Tuner::ended(int64_t number, const AttemptEnd& end, SteadyTime now)
   Trial& trial = trials_[size_t(number)];
   Attempt& attempt = attempts_[size_t(number)];
   attempt.kill_at.reset();
-  // A trial that the end of the search interrupted waits for the next start of the search. A trial that finished by itself
-  // meanwhile is complete or failed.
+  // If the end of the search stops a trial, the trial waits for the next start of the search. But if its process ended by
+  // itself at the same time, the trial is complete or failed.
   const bool came_to_its_end = (end.status == 0 && !end.interrupted && end.value) || is_permanent_status(end.status);
   if (was_interrupted() && !attempt.decided && !came_to_its_end) {
     trial.state = Trial::State::kWaiting;

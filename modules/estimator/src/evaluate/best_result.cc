@@ -25,7 +25,7 @@ std::optional<int64_t> newest_exported_step(const ExportRequest& request, const 
   for (auto name = names.rbegin(); name != names.rend(); ++name) {
     const std::string path = join_path(join_path(request.export_path, *name), kExportFile);
     const Result<std::string> text = storage.read_all(path, kDescriptionBytesMax);
-    // The folder is not an export, or is being removed.
+    // There is no export.json: this folder is not an export, or another process is just removing it.
     if (!text && text.error().kind() == ErrorKind::kNotFound) continue;
     const auto description = decode_export(value_or_raise(text));
     if (description) return description->global_step;
@@ -75,7 +75,8 @@ bool compares_nan(const CompareMetrics& compare, const Metrics& metrics) {
     low[name] = -std::numeric_limits<double>::infinity();
     high[name] = std::numeric_limits<double>::infinity();
   }
-  // The two results differ in one metric only, so a comparison that distinguishes them depends on this metric.
+  // The two results differ only in metrics that are NaN in `metrics`. So if `compare` distinguishes them, it uses one of
+  // these.
   return any && (compare(low, high) || compare(high, low));
 }
 

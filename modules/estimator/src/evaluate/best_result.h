@@ -30,10 +30,10 @@ bool compares_nan(const CompareMetrics& compare, const Metrics& metrics);
 /// `metrics` rounded to float32, the type of numbers in event files. global_step stays exact.
 Metrics as_recorded(const Metrics& metrics);
 
-/// Returns the history's result at the step of the newest export in request.export_path, or else the best of the history;
-/// nothing without a history. The evaluation that is judged now has been recorded already, so a result of the current step
-/// counts only if the newest export has that step. Skips steps for which `compare` raises an error or compares NaN, and
-/// logs that. Raises the errors of the disk.
+/// Returns the result that the current evaluation has to beat. This is the recorded result at the step of the newest export
+/// in request.export_path or, if there is none, the best of all recorded results; nothing if no result was recorded. The
+/// current evaluation is recorded already, so results of its step are left out, unless the newest export has that step.
+/// Skips steps for which `compare` raises an error or depends on a NaN, and logs that. Raises the errors of the disk.
 std::optional<ResultToBeat> result_to_beat(const ExportRequest& request, const BestRule& rule);
 
 }  // namespace shoal

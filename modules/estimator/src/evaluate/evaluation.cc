@@ -111,7 +111,7 @@ Result<void> EvaluationRun::run(std::optional<int64_t> steps, std::optional<data
     if (context_.stop_requested() || ended_by_steps_) break;
     data::Batch next;
     SHOAL_TRY(more, input_.next(final_values_.empty() ? batch : next));
-    if (more && !final_values_.empty()) batch = std::move(next);  // `batch` stays the last batch, for final values.
+    if (more && !final_values_.empty()) batch = std::move(next);  // At the end `batch` is the last batch, for final values.
   }
   if (batches_ > 0 && !final_values_.empty()) {
     const auto bind = [this](const backends::Program& program) { return variables_.bind(program); };
@@ -145,7 +145,7 @@ Result<void> EvaluationRun::one_batch(data::Batch& batch) {
   Result<void> ran = program->program->run({.inputs = program->inputs,
                                             .variables = variables,
                                             .updates = {},
-                                            .weights = {1, 1},  // Always the same version: the weights do not change.
+                                            .weights = {1, 1},  // The version of the weights, which never changes.
                                             .key = {}});
   if (!ran) return in_batch(std::move(ran).error(), number, batch, input_);
   const std::span<const TensorView> fetched = program->program->fetched();

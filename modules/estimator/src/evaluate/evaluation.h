@@ -47,8 +47,8 @@ class LoadedVariables {
 /// (vocabularies, classes), or with other versions of the user's own ops (check_meaning.h).
 Result<LoadedVariables> load_variables(Environment& env, const Estimator& estimator, Mode mode, const BuiltModel& model,
                                        const checkpoint::Reader* reader);
-/// Describes the model that load_variables() makes without a checkpoint: "no checkpoint, so the freshly initialized model",
-/// or the warm-started one.
+/// Says which model load_variables() makes without a checkpoint: "no checkpoint, so the freshly initialized model", or the
+/// warm-started one.
 std::string without_checkpoint(const Estimator& estimator);
 
 /// The folder of an evaluation's results: "eval", or "eval_<name>", in `model_dir`.
@@ -79,7 +79,8 @@ struct WeightsToEvaluate {
 Result<Evaluation> run_evaluation_of(Environment& env, const WeightsToEvaluate& weights, const Estimator& estimator,
                                      const InputFn& input_fn, const EvaluateOptions& options, const StopToken& stop = {});
 
-/// The result of open_input(), which opens the input of `mode` for this task. `run_seed`, `stop`: see IterateOptions.
+/// The result of open_input(): the dataset that `input_fn` gives this task for `mode`, and an iterator over it. `run_seed`
+/// and `stop` of open_input() are those of IterateOptions.
 struct OpenedInput {
   std::optional<data::Dataset> dataset;
   std::unique_ptr<data::Iterator> iterator;

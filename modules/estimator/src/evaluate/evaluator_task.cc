@@ -65,7 +65,7 @@ class EvaluatorTask {
   std::optional<checkpoint::EndMark> mark_;
   RareNote missing_note_, not_new_note_, poll_note_, lost_note_;
   int looks_after_end_ = 0;
-  // Facts for the last lines of the log, such as why only the last step was evaluated.
+  // The flags below serve the log's last lines, which say, for example, why only the last step was evaluated.
   bool ended_in_delay_ = false;     // The job had ended when the evaluator began to search.
   bool ended_in_throttle_ = false;  // The job ended while the evaluator waited for its next search.
   bool found_not_new_ = false;      // A search found the same checkpoint as the one before.
@@ -148,7 +148,8 @@ Result<void> EvaluatorTask::look_at_run() {
   const auto run = checkpoint::read_run(env_.storage(), options_.estimator.model_dir());
   if (!run) return {};
   const std::string id = *run ? (*run)->id : std::string();
-  // Notes the run once it has a checkpoint: until then a restarted chief may find an empty folder and begin another run.
+  // Remembers the run's id only once a checkpoint was evaluated: before, a restarted chief may find an empty folder and
+  // begin another run.
   if (run_.empty() && evaluating_.last_prefix()) run_ = id;
   if (run_.empty() || id == run_) return {};
   return failed_precondition("evaluation: model_dir " + options_.estimator.model_dir() + " was that of run " + run_ +
@@ -189,8 +190,9 @@ void EvaluatorTask::warn_of_polling() {
   env_.log().warning("evaluation: throttle_secs is 0, so the evaluator polls for new checkpoints");
 }
 
-/// Evaluates a checkpoint after reading it as a whole, because the evaluation alone would not notice damage in parts
-/// that it does not need. If files are missing, they were deleted as old ones meanwhile, or appear late in a shared folder.
+/// Evaluates a checkpoint. First reads all of it, because the evaluation alone would not notice damage in parts that it
+/// does not need. If files are missing, the checkpoint was deleted as an old one meanwhile, or they appear late in a shared
+/// folder.
 Result<EvalStatus> EvaluatorTask::evaluate(const std::string& prefix) {
   const Result<void> intact = checkpoint::verify(env_.storage(), prefix);
   // A task that ends for a restart drops the current evaluation; its next process repeats the evaluation.

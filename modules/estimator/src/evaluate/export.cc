@@ -111,10 +111,10 @@ Error no_name_left(const std::string& base, int64_t newest, int64_t now) {
                              " does not exist: " + why);
 }
 
-/// Renames the finished export to its number: the seconds since 1970, or one more than the newest number there, whichever
-/// is larger. So numbers tell the order of exports whatever clocks say, and no export waits for the next second. A rename
-/// to a folder with files in it fails. So if two processes race for a number, one gets it, and the other takes the next
-/// number.
+/// Publishes the finished export in the folder `temporary`: renames it to a number. This is the time in seconds since 1970
+/// or, if that is larger, one more than the number of the newest export. So numbers tell the order of exports even if a
+/// clock is wrong, and no export waits for the next second. If another process has taken the same number, the rename fails,
+/// since the folder there has files, and the next number is tried.
 Result<std::string> publish(Environment& env, const std::string& base, const std::string& temporary) {
   const int64_t now = std::chrono::floor<std::chrono::seconds>(env.wall_now()).time_since_epoch().count();
   SHOAL_TRY(const std::vector<std::string> exports, exports_in(env.storage(), base));

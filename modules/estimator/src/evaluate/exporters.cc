@@ -212,8 +212,8 @@ void BestExporter::tell_of_nan(const ExportRequest& request) const {
                             " is NaN, so this evaluation is not the best one and is not exported");
 }
 
-/// Logs when a restarted process skips an export for the first time: it may export nothing for a while, and its user should
-/// see that this is intended.
+/// Logs why the first evaluation after a start is not exported. After a restart there may be no export for a while, and the
+/// user should see that this is intended.
 void BestExporter::tell_of_first_skip(const Best& best, const ExportRequest& request) const {
   request.env.log().info("export " + name_ + ": an earlier evaluation, at global step " + std::to_string(best.global_step) +
                          (best.exported ? ", from which the newest export was made," : "") +

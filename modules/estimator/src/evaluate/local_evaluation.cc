@@ -17,7 +17,7 @@ bool LocalEvaluation::after_save(RunContext& context, uint64_t step, const std::
     first_step_ = step;
     return false;
   }
-  if (env_.leaving().stop_requested()) return false;  // The task's next process evaluates this checkpoint.
+  if (env_.leaving().stop_requested()) return false;  // This task restarts, and then evaluates this checkpoint.
   if (ending_) return false;                          // The job ends now: evaluate_last() evaluates this checkpoint.
   told_to_end_ = !value_or_raise(evaluating_.may_look(env_.log()));
   if (told_to_end_) return true;
@@ -69,7 +69,7 @@ void LocalEvaluation::evaluate_end(uint64_t step, const StopToken& stop) {
     if (skipped_step_ == step)
       env_.log().info("evaluation of " + newest_prefix_ + " after all: training has ended with it");
     evaluate(step, stop);
-    if (last_step_ != step) return;  // The evaluation was stopped early; evaluate_last() repeats it.
+    if (last_step_ != step) return;  // `stop` has ended the evaluation early; evaluate_last() repeats it.
   }
   tell_of_last_step(step);
   end_step_.reset();
@@ -89,7 +89,7 @@ Result<void> LocalEvaluation::check_newest() {
 }
 
 void LocalEvaluation::evaluate(uint64_t step, const StopToken& stop) {
-  if (last_step_ == step) return;  // The step was saved again after a recovery.
+  if (last_step_ == step) return;  // Evaluated already: after a recovery this step is saved again.
   value_or_raise(check_newest());
   last_started_ = env_.now();
   const Result<void> evaluated = evaluating_.evaluate(env_, newest_prefix_, stop);

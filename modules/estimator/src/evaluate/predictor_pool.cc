@@ -44,7 +44,9 @@ Result<PredictorPool::Lease> PredictorPool::take() {
     }
     ++made_;
   }
-  Place place(*this);  // Frees the place if make_() fails. make_() runs without the lock, so other threads can predict.
+  // If make_() fails, `place` lets another call make a predictor. The mutex is not locked here, so other threads can
+  // predict.
+  Place place(*this);
   SHOAL_TRY(std::unique_ptr<Predictor> made, make_());
   place.is_taken();
   return Lease(*this, std::move(made));

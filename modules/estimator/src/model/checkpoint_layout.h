@@ -31,7 +31,8 @@ class CheckpointSource final : public cluster::RestoreSource {
   explicit CheckpointSource(std::unique_ptr<checkpoint::Reader> reader);
   const cluster::StateInfo& info() const override { return info_; }
   Result<void> read(const cluster::Segment& segment, cluster::ArenaIndex arena, std::span<std::byte> out) override;
-  /// Forgets which trainers had ended. Their inputs are replaced by new ones, so all trainers train again.
+  /// Forgets which trainers had come to the end of their inputs. Called if there are new inputs, on which all trainers
+  /// train again.
   void forget_ended() { info_.ended.clear(); }
   const std::string& prefix() const { return reader_->prefix(); }
   /// The contents of the checkpoint other than tensors: counters, input positions and so on.

@@ -15,8 +15,8 @@ bool is_below(std::string_view name, std::string_view folder) {
   return name.starts_with(folder) && name.substr(folder.size()).starts_with('/');
 }
 
-/// True for the data files of weights. They may be larger than the free memory, so their bytes are checked when the weights
-/// are read.
+/// True for the weights' data files. They may be larger than the free memory, so they are not read for a check; their bytes
+/// are checked when the weights are loaded.
 bool is_data(std::string_view name) {
   return is_below(name, kExportVariables) && name.find(".data-") != std::string_view::npos;
 }

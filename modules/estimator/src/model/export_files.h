@@ -27,9 +27,10 @@ ExportedFile exported_file(std::string name, std::string_view contents);
 /// export. Sizes and checksums are those of the bytes as they were written, so that loading notices later damage.
 std::vector<ExportedFile> exported_variables(const checkpoint::Saved& saved);
 
-/// Checks the files of the export `folder` against `listed`, and puts into `files` the checked bytes that a model is loaded
-/// from. So a folder that changes during loading cannot change the model. Data files of weights are only checked for their
-/// length here, since their checkpoint has checksums. DataLoss names the first file that is missing, cut or different.
+/// Checks the files of the export `folder` against the list `listed`. Stores the bytes from which a model is loaded in
+/// `files`, so that a later change of the folder cannot change the model. Of the weights' data files only the sizes are
+/// checked here, since a checkpoint has checksums of its own. DataLoss names the first file that is missing, has another
+/// size or has another checksum.
 Result<void> check_export_files(Storage& storage, const std::string& folder, const std::vector<ExportedFile>& listed,
                                 MemoryFiles& files);
 

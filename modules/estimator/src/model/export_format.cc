@@ -85,7 +85,8 @@ ExportedFile file_from(const Json& json) {
   return file;
 }
 
-/// An export has both the checksum in the first line and the list of files, or neither.
+/// Reads the list of files. An export has both this list and the checksum in the first line (`sealed`), or neither.
+/// DataLoss if it has only one of them.
 std::optional<std::vector<ExportedFile>> files_from(const Json& json, bool sealed) {
   const bool listed = json.contains("files");
   if (!sealed && (listed || json.contains("checksum"))) raise(data_loss("its first line, the checksum, is damaged"));

@@ -32,7 +32,7 @@ Result<std::vector<std::string>> exports_in(Storage& storage, const std::string&
   for (const FileInfo& file : listing) {
     if (file.is_folder && export_number(file.name)) names.push_back(file.name);
   }
-  std::sort(names.begin(), names.end());  // All names have ten digits, so their order is that of the numbers.
+  std::sort(names.begin(), names.end());  // All names have ten digits, so sorted texts are sorted numbers.
   return names;
 }
 

@@ -385,7 +385,7 @@ Result<void> BuiltModel::check_memory(const SymbolSizes& sizes) {
   budget_.set("prepared weights", prepared, "a smaller model");
   budget_.set("batches", input, "a smaller batch or nn::recompute()");
   Result<void> fits = budget_.check("the program for " + sizes_text(sizes));
-  if (!fits) programs_.pop_front();  // Dropping is enough: a program uses its memory only when it runs.
+  if (!fits) programs_.pop_front();  // It has never run, so it has not taken this memory yet.
   if (fits && log_ && plans_logged_ <= kPlansLoggedMax) log_->info("memory: at most " + budget_.text());
   return fits;
 }
@@ -401,7 +401,8 @@ Result<BoundProgram*> BuiltModel::program(const SymbolSizes& sizes, bool fetchin
   options.sizes = sizes;
   options.fetches = always_;
   if (fetching) options.fetches.insert(options.fetches.end(), sometimes_.begin(), sometimes_.end());
-  // Variables are bound once for all programs, so programs that do not fetch bind the same variables as those that do.
+  // All programs must use the same variables, because these are bound once for all. So programs that do not fetch values
+  // for hooks use the variables of those values, too.
   SHOAL_TRY(options.variables, variables_of(*graph_, sometimes_));
   options.updates = updates_;
   options.update_variables = update_variables_;
@@ -530,7 +531,8 @@ Error with_place_of_row(Error error, const data::Batch& batch, const data::Itera
   if (error.kind() != ErrorKind::kInvalidArgument || place.tensor == nullptr) return error;
   for (const data::TensorMap* part : {&batch.labels, &batch.features}) {
     for (const auto& [name, tensor] : *part) {
-      // If the error is about a tensor that the model computed, no address matches: its rows need not be the batch's rows.
+      // Passes over an error about a tensor that the model computed, which has no address of a tensor of the batch: its
+      // rows need not be the batch's rows.
       if (tensor.address() != place.tensor || tensor.shape().rank() == 0 || place.element >= tensor.elements()) continue;
       const std::string read_at = input.place_of_row(place.element / (tensor.elements() / tensor.shape()[0]));
       if (read_at.empty()) return error;

@@ -64,7 +64,7 @@ struct BoundProgram {
   };
   std::vector<Source> sources;
   std::vector<TensorView> inputs;  ///< Views that every run fills anew, so that a step allocates nothing.
-  std::vector<Tensor> ids;         ///< By source: ids that encodings made of this batch, or a number from the global step.
+  std::vector<Tensor> ids;         ///< Per source: ids that its encoding made of the batch, or its number for the step.
 };
 
 /// Returns the memory of a program's variables, in the program's order. The memory stays valid as long as the function
@@ -162,7 +162,7 @@ class BuiltModel {
   int threads_ = 1;
   Logger* log_ = nullptr;
   MemoryBudget budget_;
-  bool measures_again_ = false;  // True at most until the first program is compiled.
+  bool measures_again_ = false;  // See use_budget(). False after the first compilation.
   DType compute_dtype_ = DType::kFloat32;
   std::vector<Value> always_, sometimes_, updates_;
   std::vector<std::string> update_variables_;

@@ -24,8 +24,8 @@ std::string hash_text(uint64_t hash) { return formatted("%c%016llx", kHash, stat
 /// Rounds to six digits, because results of the C library may differ in the last digits between machines.
 std::string rounded_text(double number) { return formatted("%.6g", number); }
 
-/// Folds an op's attributes into `hash`. Leaves out texts, since each is a name for error messages or part of the meaning
-/// (meaning.h) already, and the versions of a user's own ops, because rest_of() has an entry for each of these ops.
+/// Adds an op's attributes to `hash`. Leaves out texts, since each is a name for error messages, or is part of the meaning
+/// (meaning.h). Leaves out the versions of the user's own ops, too, because rest_of() has an entry for each of these ops.
 uint64_t fold_attributes(uint64_t hash, const Attributes& attributes) {
   struct Fold {
     uint64_t hash;
@@ -133,8 +133,9 @@ std::string op_difference(std::string_view recorded, const OpCatalogue& catalogu
   return text;
 }
 
-/// A train op that assigns to variables comes from an optimizer of the user's own, and the graph below its updates is the
-/// optimizer's rule. (Below the updates of Shoal's own optimizers there are only gradients, which follow from the loss.)
+/// A train op that assigns to variables comes from an optimizer of the user's own, and the graph from which its updates are
+/// computed is the rule of this optimizer. (The updates of Shoal's own optimizers are computed from gradients only, which
+/// follow from the loss.)
 void add_update_graph(Value loss, const nn::TrainOp& train_op, Rest& rest) {
   const auto is_own = [](const nn::VariableUpdate& update) {
     return update.rule.kind == nn::UpdateRule::Kind::kAssign || update.rule.kind == nn::UpdateRule::Kind::kAdd;

@@ -28,7 +28,7 @@ Rest op_versions_of(const Graph& graph);
 /// encode_rest(), describes: "op my_bend (version 1 there, version 2 in this program)". Leaves out ops that only one of the
 /// two models has. Empty: no version differs, or `recorded` does not say.
 std::string op_version_difference(std::string_view recorded, const Graph& graph);
-/// Compares all of the user's ops in a catalogue, whether a graph uses them or not; returns a text as the function above.
+/// Like the function above, but for all of the user's ops in `catalogue`, whether a graph uses them or not.
 std::string op_version_difference(std::string_view recorded, const OpCatalogue& catalogue);
 
 /// One line of JSON: {"version":1,"rest":{...}}.

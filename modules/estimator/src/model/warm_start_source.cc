@@ -49,7 +49,7 @@ Result<std::vector<int64_t>> old_rows_of(const VocabularyChange& change) {
   return rows;
 }
 
-/// Keeps only the facts about inputs of a meaning; leaves out facts about heads, labels and predictions.
+/// Returns the facts in `meaning` that are about inputs, without those about heads, labels and predictions.
 Meaning of_inputs(const Meaning& meaning) {
   Meaning inputs;
   for (const auto& [key, facts] : meaning.facts()) {
@@ -239,8 +239,8 @@ Result<void> WarmStartSource::read_rows(const Start& start, const cluster::Segme
   return {};
 }
 
-/// Moves rows by token. Reads the whole old variable, since any of its rows may be needed, and one checksum covers many
-/// rows.
+/// Reads the rows of `segment` of a variable whose rows move by token. Reads the source's variable as a whole, since any of
+/// its rows may be needed, and since one checksum covers many rows.
 Result<void> WarmStartSource::read_by_token(const Start& start, const cluster::Segment& segment,
                                             std::span<std::byte> out) const {
   const cluster::VariableSpec& variable = segment.variable;

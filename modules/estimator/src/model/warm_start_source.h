@@ -26,7 +26,7 @@ class WarmStartSource final : public cluster::RestoreSource {
   const cluster::StateInfo& info() const override { return info_; }
   /// True for the weights of the variables that the warm start sets.
   bool holds(const cluster::Segment& segment, cluster::ArenaIndex arena) const override;
-  /// Reads a segment. DataLoss, naming the file, if the source is damaged.
+  /// Reads a segment (some rows of a variable) into `out`. DataLoss, naming the file, if the source is damaged.
   Result<void> read(const cluster::Segment& segment, cluster::ArenaIndex arena, std::span<std::byte> out) override;
 
   /// "warm start: 2 of 4 variables start from checkpoint m1/model.ckpt-20 of global step 20, 3 of the 5 rows of

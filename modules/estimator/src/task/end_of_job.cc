@@ -35,7 +35,7 @@ bool EndOfJob::obeys(const checkpoint::EndMark& mark) {
   if (max_steps_ && mark.global_step >= *max_steps_) return true;
   const std::string& own = host_of(config_).shoal_run;
   if (!own.empty() && mark.shoal_run == own) return true;
-  // A mark with another job's name is an old one, which a slow file system shows only now.
+  // A mark of another job (SHOAL_RUN) is old, even if it was not there before: a slow file system may show it late.
   const bool others = !own.empty() && !mark.shoal_run.empty();
   if (new_marks_ == NewMarks::kObeyed && mark != at_start_ && !others) return true;
   const Duration patience = seconds_to_duration(config_.ready_timeout_secs());

@@ -12,7 +12,7 @@ namespace shoal {
 
 class EndOfJob {
  public:
-  /// Whether a task obeys an end mark that does not name a job, but was written after the task started.
+  /// Whether a task obeys an end mark that was written after the task started, but does not say which job it belongs to.
   enum class NewMarks {
     kObeyed,  ///< For all tasks but servers: a new end mark can only come from this job's chief.
     /// For parameter servers. They wait before they obey such an end mark, because a chief that is killed after writing it

@@ -16,8 +16,8 @@
 namespace shoal {
 namespace {
 
-/// Calls the user's function, and then gives freed memory back to the system. The function may read all data, and training
-/// reads them again on another thread, to which glibc would not give this thread's freed memory.
+/// Calls the user's function, and then returns freed memory to the system. The function may read all data, and so does
+/// training later, on another thread. Without this call glibc would not let that thread use the memory that is freed here.
 Result<std::string> make_value(std::string_view name, const LearnedCalls& calls) {
   Result<std::string> value = call_user("learned(\"" + std::string(name) + "\")", calls.make);
   give_back_freed_memory();

@@ -296,7 +296,8 @@ struct RunConfig::State {
   };
   std::optional<Replica> replica = {};
 
-  /// Copies the checkpoint intervals from `options` to the members of these names. Called after each change of `options`.
+  /// Copies the checkpoint intervals in `options` to save_checkpoints_steps and save_checkpoints_secs below. Called after
+  /// each change of `options`.
   void note_cadence() {
     save_checkpoints_steps = options.save_checkpoints_steps.optional();
     save_checkpoints_secs = options.save_checkpoints_secs.optional();
@@ -371,7 +372,7 @@ Result<RunConfig> RunConfig::try_from_environment(RunConfigOptions options, cons
   if (log && task.source == cluster::ConfigSource::kTfConfig) log->info("TF_CONFIG: " + cluster::to_tf_config(task));
   if (log) {
     for (const std::string& warning : task.warnings) log->warning(warning);
-    task.warnings.clear();  // So that each warning is logged once, by the first config with a logger.
+    task.warnings.clear();  // Cleared so that each warning is logged only once, by the first config that has a logger.
   }
   SHOAL_TRY_VOID(resolve(options, task));
   std::shared_ptr<const void> membership;

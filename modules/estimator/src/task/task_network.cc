@@ -27,7 +27,7 @@ namespace {
 std::string strategy_text(const UpdateStrategyOptions& strategy) {
   cluster::StrategyText text{.sync = strategy.kind == UpdateStrategyKind::kSync, .replicas_to_aggregate = {}};
   if (strategy.replicas_to_aggregate)
-    text.replicas_to_aggregate = int(*strategy.replicas_to_aggregate);  // The range was checked before.
+    text.replicas_to_aggregate = int(*strategy.replicas_to_aggregate);  // check_strategy() has checked the range.
   return cluster::to_string(text);
 }
 

@@ -41,8 +41,8 @@ int32_t update_threads(const RunConfig& config, int32_t usable_cores);
 
 /// The token by which the program cancels: RunConfigOptions::stop, or an interrupt of the config's own environment.
 StopToken stop_of_program(const RunConfig& config);
-/// The token that ends a call outside of a task (an evaluation, predictions, an export): that of stop_of_program(). Within a
-/// task it never stops, since the task itself decides.
+/// The token that ends a call outside of a task (an evaluation, predictions, an export): that of stop_of_program(). In
+/// calls within a task, as exporters make them, the token never stops, since the task decides when it ends.
 StopToken stop_of_call(const RunConfig& config);
 
 /// Makes a folder for a run without a model_dir, and logs its path.

@@ -14,8 +14,8 @@ namespace shoal {
 inline constexpr auto kAbandonedAfter = std::chrono::hours(1);
 
 /// Removes the entries of `folder` whose names begin with one of `prefixes`, if nothing in them has been touched for `age`,
-/// by the clock of the machine that keeps the folder. Zero is right for a process that alone writes such files and holds
-/// the folder's lock. Entries that cannot be removed are tried again at the next start.
+/// by the clock of the machine on which the folder lies. `age` may be 0 if no other process can be writing such files,
+/// because this process holds the folder's lock. If an entry cannot be removed, the next start tries again.
 void remove_temporary_files(Environment& env, const std::string& folder, const std::vector<std::string_view>& prefixes,
                             Duration age = kAbandonedAfter);
 

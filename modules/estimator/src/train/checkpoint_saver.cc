@@ -31,9 +31,9 @@ checkpoint::SaveInfo save_info(const cluster::StateInfo& state, const SaverOptio
   return info;
 }
 
-/// NanLoss if `part`, which begins at `offset` of `arena`, belongs to a compression's residual and has an infinite value or
-/// NaN. Residuals are checked here because no update reads them. The updates have checked the weights and slots that they
-/// wrote (cluster::Shard::poisoned()).
+/// NanLoss if `part` has an infinite value or NaN, and belongs to a residual, the part of gradients that compression has
+/// kept back. `part` begins at `offset` of `arena`. Residuals are checked here because no update reads them. Weights and
+/// slots were checked by the updates that wrote them (cluster::Shard::poisoned()).
 Result<void> check_kept_back(const cluster::ShardSpec& spec, cluster::ArenaIndex arena, uint64_t offset,
                              std::span<const std::byte> part) {
   if (cluster::residual_trainer(arena) < 0) return {};
@@ -114,7 +114,7 @@ Task<Result<void>> CheckpointSaver::save(cluster::Store& store, LoopContext& con
     if (options_.meters) options_.meters->saved(step, env_.now() - begun, env_.wall_now());
   }
   snapshot.saved();
-  // The checkpoint is complete. An error here only means that a server that held the snapshot is lost.
+  // The checkpoint is complete, even if this call fails. An error means that a server that held the snapshot is lost.
   Result<void> released = co_await snapshot.release();
   timer_.trigger(step, env_.now());
   context.count_save();
@@ -214,7 +214,7 @@ void CheckpointSaver::leave_spare_dir(int64_t step) {
 }
 
 /// Writes to model_dir, and tries again while the folder cannot be reached, for example while a file server starts again.
-/// If the folder was removed or replaced meanwhile, the error says that rather than the failed write.
+/// If the folder was removed or replaced, returns the error that says so instead of the error of the write.
 Task<Result<void>> CheckpointSaver::write_to_model_dir(cluster::Store& store, cluster::Snapshot& snapshot) {
   const Deadline deadline = env_.after(options_.ready_timeout);
   for (;;) {
@@ -248,8 +248,8 @@ Task<Result<void>> CheckpointSaver::try_to_write(cluster::Store& store, cluster:
   co_return co_await try_to_write(store, snapshot, folder, std::nullopt);
 }
 
-/// Writes the data files first, which takes long. Only then asks whether another process leads by now, and publishes the
-/// checkpoint at once.
+/// Writes the data files first, which takes long. Then makes sure that no other process has begun to lead meanwhile, and
+/// publishes the checkpoint at once.
 Task<Result<void>> CheckpointSaver::try_to_write(cluster::Store& store, cluster::Snapshot& snapshot,
                                                  const std::string& folder, std::optional<checkpoint::Sharing> sharing) {
   const int64_t step = int64_t(snapshot.info().global_step);

@@ -32,7 +32,8 @@ struct SaverOptions {
   Duration ready_timeout = std::chrono::seconds(7200);
   /// Tells whether this run may still publish a checkpoint. Called last, on the compute thread. Null: it may.
   std::function<Result<void>()> check_run = {};
-  /// Which files checkpoints share. Default: none. Set it only if this process has locked the folder.
+  /// Which data files checkpoints share with earlier ones. Default: none. Set it only if this process has locked the
+  /// folder.
   std::optional<checkpoint::Sharing> sharing = {};
   std::vector<std::shared_ptr<CheckpointListener>> listeners;
   std::shared_ptr<monitor::TaskMeters> meters = {};  ///< Null if there is no endpoint for monitoring.
@@ -63,7 +64,8 @@ class CheckpointSaver {
   /// ended, and its next start ends it.
   Task<Result<void>> save_at_end(cluster::Store& store, LoopContext& context, cluster::Positions own_positions);
 
-  /// Replaces save_at_end() where the newest checkpoint is to stay the last: only calls end() of the listeners.
+  /// Called instead of save_at_end() if the newest checkpoint is to be the job's last one: saves nothing, and only calls
+  /// end() of the listeners.
   Task<Result<void>> end_without_a_save(cluster::Store& store, LoopContext& context);
 
   /// The step of the newest checkpoint that was written, if there is one.

@@ -7,8 +7,8 @@
 namespace shoal {
 namespace {
 
-/// Keeps the datasets of training and evaluation until both are known and compared; then drops them, since datasets may
-/// hold large tensors. It needs no lock: train_and_evaluate() opens the inputs one after another.
+/// Keeps the datasets of training and evaluation until both are known and compared. Then drops them, since they may hold
+/// large tensors. Has no mutex, because train_and_evaluate() opens one input after the other.
 class BothInputs {
  public:
   explicit BothInputs(Environment& env) : env_(env) {}

@@ -48,7 +48,8 @@ Task<Result<void>> TrainEnd::nothing_to_do() {
         "; there is nothing to do (a larger max_steps goes on from there, another model_dir begins anew)");
     end_ = {step, 0, checkpoint::EndReason::kMaxSteps};
   }
-  // The end mark of the ended run stays as it is, unless the file was removed before the checkpoint could be read.
+  // Writes the end mark, unless that of the ended run is still there. TrainerFolder::look() may have removed it before it read
+  // the checkpoint and found nothing left to train.
   if (scope_.request.write_end_mark && folder_.has_checkpoint() && !folder_.keeps_mark()) {
     SHOAL_CO_TRY_VOID(co_await compute(scope_.env, &TrainEnd::write_end_mark, this));
   }
@@ -84,9 +85,10 @@ void TrainEnd::came_too_late() {
   }
 }
 
-/// A worker tells the servers why it has failed, and leaves, so that no other task waits for it. A chief writes no end
-/// mark, but tells servers and workers that the job has failed: they would otherwise wait for a chief that does not come
-/// back. Errors of these calls are dropped, because the user has to see the failure itself.
+/// Does nothing for an error that a restart may repair. A worker tells the servers why it has failed, and leaves, so that
+/// no other task waits for it. A chief writes no end mark, but tells servers and workers that the job has failed, since
+/// they would otherwise wait for a chief that does not come back. Errors of these messages are dropped: the user has to see
+/// `why`.
 Task<void> TrainEnd::fail(Error why) {
   if (!is_permanent(why.kind())) co_return;
   const Result<void> noted = co_await compute(scope_.env, &TrainEnd::tell_failed_session, this);
@@ -96,7 +98,7 @@ Task<void> TrainEnd::fail(Error why) {
     if (!has_servers() || scope_.is_stranger) co_return;
     Error named = std::move(why).with_context(scope_.config().task().name());
     Result<void> told = co_await servers()->tell_failure(std::move(named), scope_.env.after(kLeaveTimeout));
-    static_cast<void>(told);  // If this message is lost, the chief only saves once more when it is stopped.
+    static_cast<void>(told);  // If it is lost, the chief only saves one more checkpoint when a signal stops it.
     co_await leave();
     co_return;
   }
@@ -212,7 +214,7 @@ void TrainEnd::warn_that_no_step_was_made(bool input_resumed) {
                            "on, let the input make more passes (repeat), or choose another model_dir");
 }
 
-/// Logs how the job ended; for a worker, it may have ended because the chief failed.
+/// Logs how the job ended. A worker may see here that the job ended because the chief failed.
 void TrainEnd::say_how_it_ended() {
   const std::string at = " at global step " + std::to_string(end_.global_step);
   const std::optional<cluster::JobEnd> end = has_servers() ? servers()->job_end() : std::nullopt;

@@ -35,11 +35,13 @@ class TrainEnd {
   Task<Result<void>> nothing_to_do();
   /// For an empty input whose types are not known, so that no task can train: warns, and ends a cluster's job.
   Task<Result<void>> without_input();
-  /// For a task whose next process continues: closes files, and tells servers that the trainer has not finished.
+  /// For a task that is to be started again, and then to continue: closes files, and tells the servers that this trainer
+  /// has not finished.
   Task<void> give_way();
   /// For a task that arrived after the end of the job: only logs that.
   void came_too_late();
-  /// Tells the other tasks of an error that a restart of this task would meet again. Does nothing for other errors.
+  /// Tells the other tasks of the error `why` if a restart of this task would lead to the same error. Does nothing for
+  /// other errors.
   Task<void> fail(Error why);
   /// Ends the job after an interrupt that came while there were no servers. `began`: training had begun before.
   Task<Result<void>> interrupted(bool began);

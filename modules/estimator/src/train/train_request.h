@@ -28,8 +28,8 @@ struct TrainRequest {
   LocalEvaluation* last_evaluation = nullptr;
   /// An input from which to learn the types if the training input turns out to be empty; null: none.
   const InputFn* types_from = nullptr;
-  /// Called once on the compute thread, if there is something to train, before the first step. An error ends the task.
-  /// Empty: not called.
+  /// If there is something to train, this is called once before the first step, on the compute thread. An error ends the
+  /// task. May be empty.
   std::function<Result<void>()> before_training = {};
   bool write_end_mark = false;
   /// Begin a new pass if the checkpoint's position is the end of the input, for a program that calls train() pass by pass.

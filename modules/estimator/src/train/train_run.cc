@@ -61,12 +61,12 @@ Task<Result<void>> TrainRun::train(cluster::Ready ready) {
       continue;
     }
     if (!loop.is_recoverable(closed.error())) co_return std::move(closed).error();
-    // The task was interrupted, so it does not wait for the server.
+    // After an interrupt this task does not wait until the lost servers are back.
     if (env_.interrupted().stop_requested()) co_return cancelled();
     if (scope_.request.last_evaluation) scope_.request.last_evaluation->set_ending(false);
     const LoopEnd before = *ended;
     ended = co_await loop.resume(std::move(closed).error());
-    // The job ended while a worker that had finished its part tried to reach the lost servers again.
+    // While this worker, whose own part was done, tried to reach lost servers again, the job ended.
     const bool over = !ended && !scope_.leads() && ended.error().kind() == ErrorKind::kCancelled && !ended.error().cause();
     if (over) ended = before;
     job_is_over_ = over;
@@ -86,7 +86,7 @@ Task<Result<void>> TrainRun::close(TrainingLoop& loop) {
     options.check_place = [this] { return folder_.check_place(); };
     SHOAL_CO_TRY(const checkpoint::EndReason reason, co_await wait_for_workers(scope_, std::move(options), end_.reason()));
     end_.ends_for(reason);
-    // From now on servers acknowledge no update, since the last checkpoint would not have it.
+    // From now on servers confirm no update, since the last checkpoint would not contain it.
     SHOAL_CO_TRY_VOID(co_await setup_.servers->seal(env_.after(kLeaveTimeout)));
   }
   if (setup_.servers && !scope_.leads() && !job_is_over_) SHOAL_CO_TRY_VOID(co_await rest());
@@ -106,8 +106,8 @@ Task<Result<void>> TrainRun::close(TrainingLoop& loop) {
 /// the caller has to complete the job instead.
 Task<Result<bool>> TrainRun::give_way(TrainingLoop& loop) {
   if (setup_.servers &&
-      // A launcher that stops the other tasks after a failure sends the same signal as for a restart. After a failure
-      // nothing may be saved.
+      // The leading task asks the servers whether a task has failed: then a launcher stops the other tasks by the same
+      // signal as for a restart, and nothing may be saved.
       scope_.leads()) {
     const auto status = co_await setup_.servers->look(env_.after(kLeaveTimeout));
     if (status && status->failure) {
@@ -199,8 +199,8 @@ Task<Result<cluster::Ready>> TrainRun::make_ready() {
   co_return ready;
 }
 
-/// Checks that the servers' model is of this task's run, or takes over its run. A worker that did not learn the run from
-/// model_dir (or sees another folder) learns it from the servers, and uses the run's seed from its first batch on.
+/// Checks that the model on the servers belongs to the run of this task, or takes over the servers' run. A worker that did
+/// not find its run in model_dir (or sees another folder) learns it here, and uses the run's seed from its first batch on.
 Result<void> TrainRun::adopt_run(const cluster::RunIdentity& run) {
   if (run.id.empty()) return {};
   // The folder is read again: a worker that came before the chief may have seen the run.json of an earlier run.

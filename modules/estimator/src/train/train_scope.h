@@ -12,12 +12,12 @@ struct TrainScope {
   TrainScope(Environment& environment, const TrainRequest& what)
       : env(environment), request(what), started(env.now()), context(env, config().host().get()) {}
 
-  /// The run of this training, with its seed. TrainerFolder::look() finds it; a worker may learn it only with the model,
-  /// and draws a seed until then.
+  /// The id and seed of this run, found by TrainerFolder::look(). A worker may learn them only when the servers have the
+  /// model, and draws a seed until then.
   cluster::RunIdentity run = {};
 
-  /// The servers hold the model of another run, in which this task has no part: its failure is not reported to those
-  /// servers.
+  /// True if the servers hold the model of another run, to which this task does not belong. Its failure is then not
+  /// reported to them.
   bool is_stranger = false;
 
   Environment& env;

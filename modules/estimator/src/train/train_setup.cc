@@ -298,7 +298,7 @@ void plan_memory(const TrainScope& scope, const ModelBytes& bytes, MemoryBudget&
   budget.set("gradients", bounded_product(uint64_t(config.replicas()), bytes.gradients),
              config.replicas() > 1 ? "fewer replicas" : kSmaller);
   budget.set("slots", bytes.slots, kFewerSlots);
-  // A step during the write of a checkpoint makes new versions of the weights and slots that are being written.
+  // A step that is made while a checkpoint is written makes new versions of weights and slots, beside those being written.
   if (config.saves_checkpoints()) budget.set("a checkpoint", bounded_sum(bytes.weights, bytes.slots), kFewerSlots);
 }
 

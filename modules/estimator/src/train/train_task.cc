@@ -84,8 +84,8 @@ Task<Result<TrainOutcome>> TrainTask::run_steps() {
   SHOAL_CO_TRY_VOID(co_await run_->run());
   if (scope_.request.last_evaluation) {
     Result<void> evaluated = co_await compute(env, &LocalEvaluation::evaluate_last, scope_.request.last_evaluation);
-    // The servers have ended. A task that restarts after max_steps trains nothing and repeats the evaluation; after an
-    // interrupt it would continue training, without the other tasks.
+    // The servers have ended. After max_steps this task may be started again: it then trains nothing, and only repeats the
+    // evaluation. After an interrupt it would continue training, without the other tasks, so the error is only logged.
     const bool may_come_again = end_.reason() == checkpoint::EndReason::kMaxSteps;
     const bool passes = !evaluated && evaluated.error().kind() == ErrorKind::kUnavailable;
     if (passes && !may_come_again) {

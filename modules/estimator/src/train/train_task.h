@@ -12,12 +12,12 @@ Task<Result<TrainOutcome>> train_task(Environment& env, const TrainRequest& requ
 /// Checks a config before train_and_evaluate() or Estimator::train() opens or writes anything. FailedPrecondition for a
 /// role that cannot run, and for replicas in a cluster's task. Also checks the task's own address and who may join the job.
 Result<void> check_task(const RunConfig& config);
-/// The checks that need the environment of the task: FailedPrecondition for a transport, such as one of the program's own,
-/// that connects only threads of one process, in a process that has to connect to others.
+/// Checks that need the environment of the task. FailedPrecondition if this process has to connect to other processes, but
+/// its transport (one of the program's own, for example) connects only threads of one process.
 Result<void> check_reach(Environment& env, const RunConfig& config);
 
-/// Like train_task(), for a task of a cluster: first opens the task's own port; a worker that starts late then waits.
-/// `request` outlives the task.
+/// Like train_task(), for a task of a cluster: first opens the task's own port. A worker then waits for up to
+/// RunConfig::max_worker_delay_secs, so that workers start one by one. `request` outlives the task.
 Task<Result<TrainOutcome>> trainer_task(Environment& env, const TrainRequest& request);
 
 /// True for the error of a task that was asked to end before it began.

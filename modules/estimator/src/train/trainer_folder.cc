@@ -40,15 +40,16 @@ TrainerFolder::TrainerFolder(TrainScope& scope)
 Result<bool> TrainerFolder::look() {
   max_steps_ = scope_.request.max_steps;
   if (!scope_.leads()) {
-    static_cast<void>(end_of_job_.look());  // Notes an end mark that is there already: it belongs to an earlier run.
+    // If there is an end mark already, it belongs to an earlier run: end_of_job_ remembers it by this call.
+    static_cast<void>(end_of_job_.look());
     guess_run();
     return false;
   }
   Storage& storage = scope_.env.storage();
   const std::string& folder = scope_.model_dir();
   SHOAL_TRY_VOID(make_and_lock());
-  // Begins the run and removes the old end mark before checkpoints are read, since reading takes long. If nothing is left
-  // to train, the end mark stays.
+  // Begins the run, and so removes an old end mark, before checkpoints are read, because reading takes long. But if nothing
+  // is left to train, no run begins, and the end mark stays.
   if (!run_has_ended() && !listed_as_finished(storage, folder, max_steps_)) SHOAL_TRY_VOID(begin_run());
   remove_what_was_left();
   SHOAL_TRY_VOID(reopen_checkpoint());
@@ -67,7 +68,7 @@ Result<bool> TrainerFolder::look() {
   if (!run_begun_) {
     SHOAL_TRY(run_, checkpoint::newest_run(storage, folder, warnings()));
   }
-  // If a chief with the same SHOAL_RUN ended the run early, this task writes no report: the chief's report stays.
+  // If a chief of the same launch (SHOAL_RUN) ended the run before max_steps, the chief's report stays as it is.
   if (!run_has_ended()) tell_host(false);
   return true;
 }

@@ -21,8 +21,8 @@ class TrainerFolder {
  public:
   explicit TrainerFolder(TrainScope& scope);
 
-  /// Called before anything is built. True if nothing is left to train, since the newest checkpoint is at max_steps or this
-  /// very run has ended. Otherwise the leading task gives this start a new number, and removes an old end mark.
+  /// Called before anything is built. True if nothing is left to train, because the newest checkpoint is at max_steps or
+  /// because run_has_ended(). Otherwise the leading task gives this start a new number, and removes an old end mark.
   /// FailedPrecondition if the folder cannot be created or written.
   Result<bool> look();
   /// Reads the newest intact checkpoint, also if one was read before.
@@ -32,10 +32,9 @@ class TrainerFolder {
   /// Called by the leading task before writes and at intervals. FailedPrecondition: the folder was removed, moved or
   /// replaced during this run (training does not make a new folder then). Unavailable: the folder cannot be seen now.
   Result<void> check_place();
-  /// Called by the leading task before a checkpoint becomes the newest. Unavailable: another start has begun in the
-  /// folder since, because a file server released the lock of a host that it had lost, for example. Not called in the
-  /// chief of a cluster, whose servers decide: they distinguish a second chief, which they refuse, from one that took
-  /// over.
+  /// Called by the leading task before it publishes a checkpoint as the newest one. Unavailable: another start has begun in
+  /// the folder meanwhile, for example because a file server lost this host and released its lock. Not called in the chief
+  /// of a cluster: there the servers decide, which refuse a second chief, unless it has taken over from this one.
   Result<void> check_run();
   /// The id of the run to which the folder belongs now; empty: there is none, or it cannot be read.
   Result<std::string> seen_run();
@@ -47,9 +46,11 @@ class TrainerFolder {
 
   /// The global step at which training ends; nothing if training ends with its input. Call this after look().
   const std::optional<int64_t>& max_steps() const { return max_steps_; }
-  /// True if use_checkpoint() was not called since the checkpoint was read, so that it need not be read again.
+  /// True if use_checkpoint() has not been called since the checkpoint was read. Then it can be called without reading the
+  /// checkpoint again.
   bool checkpoint_is_fresh() const { return checkpoint_is_fresh_; }
-  /// The checkpoint that fills the servers or the local store; null: initializers fill them.
+  /// Returns the checkpoint from which the servers or the local store get the variables' values; null if the variables are
+  /// to get the values of their initializers.
   CheckpointSource* use_checkpoint();
   /// The name of the checkpoint that was read last, empty without one, and its global step, 0 without one.
   std::string checkpoint_name() const;
@@ -59,7 +60,7 @@ class TrainerFolder {
   const CheckpointSource* checkpoint() const { return source_.get(); }
   /// This run's own folder within RunConfig::spare_dir(); empty: none. Called by the leading task after look().
   std::string spare_dir() const;
-  /// True if there was an end mark when this task came, and it was left in place.
+  /// True if this task found an end mark when it started, and has not removed it.
   bool keeps_mark() const { return mark_at_start_ && !run_begun_; }
   bool was_marked() const { return mark_at_start_.has_value(); }
   /// This run's description, stored in each checkpoint (encode_run()). Called by the leading task after look().
@@ -97,7 +98,7 @@ class TrainerFolder {
   std::optional<int64_t> max_steps_;
   EndOfJob end_of_job_;                               // Reads the end mark, for workers.
   std::optional<checkpoint::EndMark> mark_at_start_;  // The end mark that the leading task found at its start.
-  int64_t run_ = 0;  // The number of this start; if nothing is left to train, that of the newest start.
+  int64_t run_ = 0;  // The number of this start of the run; if nothing is left to train, that of its newest start.
   bool run_begun_ = false;
 };
 

@@ -60,7 +60,7 @@ Task<Result<LoopEnd>> TrainingLoop::resume(Error why) {
   const bool was_done = reached_max();
   SHOAL_CO_TRY_VOID(co_await recover(std::move(why)));
   if (was_done && !reached_max()) context_.clear_stop();
-  end_of_input_ = false;  // The input may have been moved back; if not, it ends again.
+  end_of_input_ = false;  // Recovery may have moved the input back. If not, the input reports its end again.
   co_return co_await iterations();
 }
 
@@ -74,7 +74,8 @@ Task<Result<LoopEnd>> TrainingLoop::iterations() {
       more = std::move(recovered).error();
     }
     if (!more && ends_quietly(more.error())) break;
-    // Cancelled without a cause is no failure: this task was interrupted, or a server says that the job has ended.
+    // Cancelled is no failure if no exception caused it: this task was interrupted, or a server says that the job has
+    // ended.
     if (!more && (more.error().kind() != ErrorKind::kCancelled || more.error().cause())) co_return std::move(more).error();
     if (!more || !*more) break;
   }
@@ -125,7 +126,7 @@ bool TrainingLoop::reached_max() const {
   return options_.max_steps && context_.global_step() >= uint64_t(*options_.max_steps);
 }
 
-/// The last step, if its checkpoint is left to finish() because other trainers may still add to it.
+/// The last step, if only finish() saves it, because other trainers may still add to its state.
 std::optional<int64_t> TrainingLoop::last_of_several() const {
   return options_.recover ? options_.max_steps : std::nullopt;
 }
@@ -181,8 +182,8 @@ Task<Result<bool>> TrainingLoop::iterate() {
   co_return may_go_on();
 }
 
-/// Shows hooks a step that makes no update, under the global step that an update would reach. A hook may fail, or request a
-/// stop; if no hook fails, the result is the fault of the step.
+/// Ends a step that makes no update because of `fault_`, such as a loss of NaN. Hooks see it under the global step that its
+/// update would have reached. Returns the error of a hook that fails, or else `fault_`. A hook may also request a stop.
 Task<Result<bool>> TrainingLoop::leave_out_step() {
   env_.sometimes("trainer.step_left_out");
   if (options_.meters) options_.meters->loss.set(step_.loss);
@@ -191,7 +192,7 @@ Task<Result<bool>> TrainingLoop::leave_out_step() {
     return call_after_step();
   };
   const uint64_t before = context_.global_step();
-  context_.set_global_step(std::max(before, step_after()));  // A save may have raised `before` further.
+  context_.set_global_step(std::max(before, step_after()));  // `before` is larger if a save has found a later step.
   context_.count_iteration();
   Result<void> seen = co_await compute(env_, see);
   context_.set_global_step(before);
@@ -215,9 +216,11 @@ Task<Result<void>> TrainingLoop::after_update(const cluster::Outcome& outcome) {
   context_.count_iteration();
   if (options_.observer) options_.observer->stepped(int(options_.trainer_index), outcome.global_step);
   job_stops_ = outcome.stop;
-  const bool announced = step_.save_follows && outcome.global_step > step_.global_step;  // False if more pushes must come.
+  // True if servers know that a checkpoint follows this push, and the push has led to an update; false if the update needs
+  // more pushes.
+  const bool announced = step_.save_follows && outcome.global_step > step_.global_step;
   const bool may_save = announced || !options_.store->hears_of_saves();
-  // An interrupted job saves at its end, and only if no task has failed.
+  // After an interrupt no checkpoint is saved here: the job saves when it ends, and only if no task has failed.
   if (may_save && saves_after(outcome.global_step) && !env_.interrupted().stop_requested()) {
     SHOAL_CO_TRY(cluster::Positions own, co_await compute(env_, &TrainingLoop::input_positions, this));
     SHOAL_CO_TRY_VOID(co_await options_.saver->save_when_due(*options_.store, context_, std::move(own), last_of_several()));
@@ -319,7 +322,7 @@ Task<Result<void>> TrainingLoop::compute_and_exchange() {
   }
   exchange.request_stop();
   Result<void> ended = co_await exchange.join();
-  static_cast<void>(ended);  // Ignored: commit() sends the remaining gradients, and gets the same error.
+  static_cast<void>(ended);  // commit() sends the gradients that are left, and gets the same error.
   co_return computed;
 }
 
@@ -352,7 +355,7 @@ Result<void> TrainingLoop::compute_replica(size_t replica, bool observed) {
 }
 
 Result<void> TrainingLoop::call_after_ready() {
-  // Only the chief adds the start event: TensorBoard then drops all tasks' older records of this step and later ones.
+  // Only the chief writes the start event: it makes TensorBoard drop all tasks' older records of this step and later ones.
   if (context_.is_chief() && context_.summaries()) {
     SHOAL_TRY_VOID(context_.summaries()->add_start(int64_t(context_.global_step()) + 1));
   }

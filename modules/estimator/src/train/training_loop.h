@@ -80,8 +80,9 @@ class TrainingLoop {
   Task<Result<LoopEnd>> resume(Error why);
   /// Called at a clean end: saves the last checkpoint if the step has moved, then calls end() of all hooks.
   Task<Result<void>> finish();
-  /// Replaces finish() in a task that ends for a restart: only saves, as the job goes on. Returns false if updates of other
-  /// trainers have brought the job to max_steps: that checkpoint is left to finish(), since no training follows it.
+  /// Called instead of finish() in a task that ends only to be restarted: saves a checkpoint, but does not end the job.
+  /// Returns false if updates of other trainers have brought the job to max_steps: then finish() has to save the last
+  /// checkpoint, since no training follows it.
   Task<Result<bool>> save_to_give_way();
   /// The current state of the loop as a LoopEnd.
   LoopEnd end() const { return {context_.global_step(), context_.iterations(), reason()}; }

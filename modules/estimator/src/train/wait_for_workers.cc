@@ -50,8 +50,7 @@ class WorkerWait {
 
 Task<Result<checkpoint::EndReason>> WorkerWait::run() {
   if (!patient_) SHOAL_CO_TRY_VOID(co_await ask_to_stop());
-  // The chief contributes nothing more: if trainers wait for each other's gradients, the others have to continue without
-  // it.
+  // The chief sends no more gradients. Servers are told so, because synchronous updates would otherwise wait for them.
   if (patient_) {
     const cluster::Rest rest{.input_ended = options_.tells_positions};
     SHOAL_CO_TRY_VOID(co_await options_.servers.rest(rest, env_.after(kLeaveTimeout)));

@@ -20,9 +20,9 @@ struct WorkerWaitOptions {
   std::function<Result<void>()> check_place = {};  ///< See LoopOptions::check_place.
 };
 
-/// Waits for the workers. If the chief's own input has ended (`reason`), it waits for as long as workers make progress;
-/// otherwise it asks them to stop and waits for the steps that are under way. An interrupt or a hook's request ends the
-/// long wait. Returns the reason for which the job ends. `scope` and everything that the options name outlive the call.
+/// Waits for the workers to finish. If the chief's own input has ended (`reason`), waits as long as workers make progress;
+/// an interrupt or a hook's request shortens this wait. For other reasons asks the workers to stop, and waits for their
+/// present steps. Returns the reason for which the job ends. `scope` and everything that the options name outlive the call.
 /// Errors: NanLoss if an update has written a value that is not finite; the error of a worker that has failed for good, if
 /// the job is interrupted afterwards: then a launcher is stopping the other tasks, and nothing may be saved.
 Task<Result<checkpoint::EndReason>> wait_for_workers(TrainScope& scope, WorkerWaitOptions options,

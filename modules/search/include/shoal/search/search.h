@@ -41,12 +41,12 @@ struct SearchResult {
 /// Trains one trial, and returns its metrics. The config has model_dir folder/trials/0007 and trial() "7" for trial 7.
 using TrialFunction = std::function<Metrics(const Params& params, const RunConfig& config)>;
 
-/// Calls `train` for one trial after the other, on the calling thread. The journal of options.folder (tuning::Journal)
-/// records each trial. If the program is started again, the same call does not repeat ended trials; for the trial that was
-/// running, it calls `train` again with the model_dir that has the trial's checkpoints. If `train` throws an exception, the
-/// trial has failed, and the search continues; an exception of kind NanLoss gives the trial the worst value. An exception
-/// of kind Cancelled ends the search and is rethrown, and a stop of options.config.stop raises one: a trial that it ended early
-/// trains on at the next call.
+/// Calls `train` for one trial after the other, on the calling thread. The journal in options.folder (tuning::Journal)
+/// records each trial. If the program is started again, the same call does not repeat trials that have ended. For the trial
+/// that was running, it calls `train` again, with the same model_dir, which has the trial's checkpoints. If `train` throws
+/// an exception, the trial has failed, and the search continues; an exception of kind NanLoss gives the trial the worst
+/// value. An exception of kind Cancelled ends the search and is rethrown. A stop of options.config.stop raises such an
+/// exception, too; the trial that it interrupts continues training at the next call.
 ///
 ///   const shoal::SearchResult result = shoal::search({.folder = "s", .parameters = {"units=16|64|256", "dropout=0..0.5"}},
 ///                                                    [](const shoal::Params& params, const shoal::RunConfig& config) { ... });
