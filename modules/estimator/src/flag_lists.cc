@@ -33,7 +33,7 @@ class ListReader {
     } while (take_comma());
     return all;
   }
-  /// "element 2 of "64,x" is "x", ..."
+  /// Makes the error for an element of a list: "element 2 of "64,x" is "x", ..."
   static Error refused(std::string_view list, size_t place, std::string_view why) {
     return invalid_argument("element " + std::to_string(place) + " of " + in_quotes(list) + " " + std::string(why));
   }

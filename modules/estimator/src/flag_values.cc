@@ -23,7 +23,7 @@ Result<std::optional<Duration>> progress_interval() {
   return invalid_argument(std::string(kProgressSecs) + " is \"" + *text + "\", expected a number of seconds above 0");
 }
 
-/// The meaning of a terminate signal: from the flag, else from the environment variable, else the end of the job.
+/// What SIGTERM asks for: the flag says it, or else the environment variable; by default the end of the job.
 Result<OnSigterm> on_sigterm_of(const ParsedFlags& flags) {
   if (flags.on_sigterm) return *flags.on_sigterm;
   const std::string text = cluster::process_getenv(kOnSigterm).value_or("");

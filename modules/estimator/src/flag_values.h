@@ -8,8 +8,8 @@ namespace shoal {
 
 /// The command line for the program's own code (ProgramBody): values of its own flags have the types of their defaults.
 CommandLine command_line(const ProgramInfo& program, const ParsedFlags& flags);
-/// The configuration that the flags ask for. InvalidArgument, naming SHOAL_ON_SIGTERM, if that variable decides and is
-/// wrong.
+/// The configuration that the flags ask for. InvalidArgument, naming SHOAL_ON_SIGTERM, if that variable decides and has an
+/// invalid value.
 Result<RunConfigOptions> run_config_options(const ProgramInfo& program, const ParsedFlags& flags);
 /// The TaskHost of this process's tasks; the caller sets TaskHost::report. Errors: those of find_credential() and
 /// process_shoal_run().

@@ -28,7 +28,8 @@ Result<void> check_certificate(const RunConfig& config, const transport::Certifi
                              to_string(certificate.owner()) + "; make it one of its own (shoal keys task)");
 }
 
-/// Checks that a job beyond this machine has a token, a certificate, or the user's word for plain tcp (--insecure).
+/// Checks that a job with tasks on several machines has a token, a certificate, or the user's word for plain tcp
+/// (--insecure).
 Result<void> check_who_may_join(const RunConfig& config) {
   SHOAL_TRY(const transport::LinkOptions link, link_options(config));
   if (link.credential) {
@@ -77,7 +78,7 @@ Result<void> check_reach(Environment& env, const RunConfig& config) {
   if (config.task_type() == cluster::kEvaluatorRole || !meets_other_processes(config)) return {};
   const Result<transport::Transport*> own = env.transport(config.transport());
   if (own && (*own)->reach() == transport::Reach::kProcess) return only_threads(config);
-  return {};  // The code that needs the link reports the error.
+  return {};  // Any other error, such as an unknown transport, is reported by the code that connects.
 }
 
 Error needs_credential() {

@@ -17,14 +17,14 @@ class TaskReports {
  public:
   /// Notes that the program is called for the task of this configuration.
   void start(const RunConfig& config);
-  /// Notes that a task of this process leads the training of a folder.
+  /// Records that a task of this process leads the training in a folder.
   void lead(LedFolder folder);
   void add(const TaskReport& report);
 
   bool has_started() const;
   /// True if a task gave way, that is, ended only to be started again: then the job has not ended.
   bool gave_way() const;
-  /// The folders whose training this process led, each once; the training of the last one was begun last.
+  /// The folders whose training this process led, each once. The last one is that of the training that began last.
   std::vector<LedFolder> led_folders() const;
   /// The folder with the evaluations of `model_dir`; empty if no task of this folder has ended yet.
   std::string eval_dir(const std::string& model_dir) const;
@@ -45,8 +45,8 @@ class TaskReports {
   bool has_started_ = false;
 };
 
-/// "Evaluated at global step 2000: accuracy 0.9912, loss 0.0271"; empty if no task of this process evaluated. After an
-/// interrupt: "Interrupted at global step 1200; the last evaluation: accuracy 0.97, loss 0.11".
+/// The results in one line: "Evaluated at global step 2000: accuracy 0.9912, loss 0.0271"; empty if no task of this process
+/// evaluated. After an interrupt: "Interrupted at global step 1200; the last evaluation: accuracy 0.97, loss 0.11".
 std::string results_text(const ExperimentReport& report);
 
 }  // namespace shoal

@@ -34,7 +34,7 @@ class PastReader {
   }
 
  private:
-  ByStep numbers_;      // For each step, numbers that no text `checkpoint_path` has followed yet.
+  ByStep numbers_;      // By step: numbers of evaluations whose last record was not read yet.
   ByStep evaluations_;  // For each step, the last complete evaluation in the order of the files.
 };
 

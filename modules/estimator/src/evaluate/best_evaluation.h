@@ -13,7 +13,8 @@ namespace shoal {
 
 struct PastEvaluations {
   std::map<int64_t, Metrics> by_step;  ///< Float32 numbers, as event files have them, and global_step.
-  std::vector<Error> damage;           ///< One error for each damaged file; by_step lacks the records behind the damage.
+  /// One error for each damaged file; by_step lacks the records that follow the damage.
+  std::vector<Error> damage;
 };
 
 /// Reads the evaluations in the event files of `folder`, except those at the step `without`. Shoal ends the records of an

@@ -95,7 +95,7 @@ class EarlyStopping final : public Hook {
   const StopRule rule_;
   const EarlyStoppingOptions options_;
   IntervalTimer timer_;
-  uint64_t evaluations_ = 0;  // RunContext::evaluations() and saves() when results were last read.
+  uint64_t evaluations_ = 0;  // RunContext::evaluations() and, below, saves() when results were last read.
   uint64_t saves_ = 0;
   std::optional<int64_t> start_step_;  // The global step at which this start began.
 };

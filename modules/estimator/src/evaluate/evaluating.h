@@ -18,8 +18,8 @@ namespace shoal {
 /// model (Exporter::obstacles()).
 Result<void> check_obstacles(const Estimator& estimator, const EvalSpec& spec);
 
-/// The throttle: the earliest start of the next evaluation after one that started at `started`. The last step of training
-/// is evaluated without regard to it.
+/// Returns when the next evaluation may start at the earliest (EvalSpec::throttle_secs), if the one before started at
+/// `started`. The last step of training is evaluated without regard to this.
 inline SteadyTime throttled_until(const EvalSpec& spec, SteadyTime started) {
   return started + std::chrono::seconds(spec.throttle_secs);
 }
@@ -32,8 +32,8 @@ class Evaluating {
   /// Evaluates the checkpoint at `prefix`, then calls the exporters. Runs on the compute thread. Cancelled if `stop` stops
   /// before the evaluation is complete.
   Result<void> evaluate(Environment& env, const std::string& prefix, const StopToken& stop = {});
-  /// Calls the listener, if there is one: may_look() before the next search for a checkpoint, may_go_on() after it. False:
-  /// evaluation ends, which the log says.
+  /// If the user gave an EvalListener, calls its may_look() before the next search for a checkpoint, and its may_go_on()
+  /// after the search. If it returns false, the evaluation ends, which is logged.
   Result<bool> may_look(Logger& log);
   Result<bool> may_go_on(Logger& log, EvalStatus status);
   /// Warns of each exporter that waits for the last step and was never called, because training ended before its last step

@@ -237,8 +237,8 @@ bool EvaluatorTask::may_be_of_before(const std::string& prefix, const Error& err
   return true;
 }
 
-/// Counts damage of one checkpoint. At first a write may be under way, so the evaluator searches again; if it finds the
-/// same damaged checkpoint a third time, it fails.
+/// Counts how often this damaged checkpoint was found. At first a process may still be writing it, so the evaluator
+/// searches again. If the evaluator finds it a third time, returns the error.
 Result<EvalStatus> EvaluatorTask::count_damage(const std::string& damaged, const Error& error) {
   damaged_count_ = damaged == damaged_ ? damaged_count_ + 1 : 1;
   damaged_ = damaged;

@@ -128,8 +128,8 @@ Result<std::string> publish(Environment& env, const std::string& base, const std
       SHOAL_TRY_VOID(env.storage().sync_folder(base));
       return path;
     }
-    // If the name is not taken, the rename failed for another reason, or the disk reported an error although it had renamed
-    // the folder. Either error is returned.
+    // Only a taken name is worth another try. Any other error is returned, even if the disk reports it although it has
+    // renamed the folder.
     const bool taken = renamed.error().kind() == ErrorKind::kFailedPrecondition && env.storage().exists(path);
     if (!taken) return std::move(renamed).error();
     env.sometimes("export.name_taken");

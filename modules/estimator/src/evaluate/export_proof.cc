@@ -118,7 +118,8 @@ Tensor names_of(const Tensor& ids, const std::vector<std::string>& names) {
   return Tensor::of_strings(ids.shape(), std::move(texts));
 }
 
-/// Adds a tensor of all examples for each prediction, in the shape that `expected` has. Turns ids of classes into names.
+/// Cuts the outputs of a compiled function for all examples, `bytes`, into one tensor per prediction, and adds these to
+/// `outputs`. Each tensor gets the shape of the prediction in `expected`; ids of classes become names.
 Result<void> add_outputs(const convert::CppFunction& function, const std::string& bytes, int64_t rows,
                          const std::vector<nn::ExportSignature>& signatures, const data::TensorMap& expected,
                          Tensors& outputs) {

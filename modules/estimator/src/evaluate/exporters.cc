@@ -167,8 +167,8 @@ class BestExporter final : public Exporter {
   struct Best {
     std::optional<Metrics> result;  // None: any result is better.
     bool recorded = false;          // True if `result` was read from event files, so that its values are float32 numbers.
-    int64_t global_step = 0;        // The step of `result`, if it was read.
-    bool exported = false;          // True if `result` was read, and the newest export has its step.
+    int64_t global_step = 0;        // The step of `result`, if that is a recorded one.
+    bool exported = false;          // True if `result` is a recorded one, and the newest export was made at its step.
     std::string newest = {};        // The name of the newest export when `result` was found.
   };
 

@@ -7,7 +7,7 @@
 
 namespace shoal {
 
-/// A request to write the file of an export's format.
+/// A request to write the additional file (such as an ONNX file) that an export's options ask for.
 struct FormToWrite {
   Environment& env;
   const Estimator& estimator;

@@ -36,7 +36,8 @@ class LocalEvaluation final : public CheckpointListener {
   /// Evaluates the last step, without regard to the throttle, unless that step has been evaluated.
   void end(RunContext& context, uint64_t step) override;
 
-  /// For Last::kAfterTheJobsEnd: says that the job ends now, so that the next save is the last. Call it on the strand.
+  /// For Last::kAfterTheJobsEnd: tells this object whether the job ends now, so that the next checkpoint is the last one.
+  /// Call it on the strand.
   void set_ending(bool ending) { ending_ = ending; }
   /// For Last::kAfterTheJobsEnd: makes the last evaluation, which end() has not made. Call it on the compute thread.
   Result<void> evaluate_last();

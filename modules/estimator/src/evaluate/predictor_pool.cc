@@ -35,7 +35,7 @@ PredictorPool::PredictorPool(std::unique_ptr<Predictor> first, int most, Make ma
 Result<PredictorPool::Lease> PredictorPool::take() {
   {
     std::unique_lock lock(mutex_);
-    // Each predictor in use returns to the pool when its prediction ends, with or without an error.
+    // The wait ends, since each predictor in use returns to the pool after its prediction, even if that fails.
     returned_.wait(lock, [this] { return !idle_.empty() || made_ < most_; });
     if (!idle_.empty()) {
       std::unique_ptr<Predictor> predictor = std::move(idle_.back());

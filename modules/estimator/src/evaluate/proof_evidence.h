@@ -35,7 +35,7 @@ enum class ProofRule : uint8_t {
 
 class ProofEvidence {
  public:
-  /// `form`: the name of the exported form for error sentences: "ONNX file".
+  /// `form`: what error messages call the exported file: "ONNX file".
   ProofEvidence(std::string form, const ExportProof& proof, ProofRule rule)
       : form_(std::move(form)), tolerance_(proof.tolerance), accuracy_loss_(proof.accuracy_loss), rule_(rule) {}
 

@@ -26,7 +26,7 @@ PushCounts counts_of(const ServerStatus& status, int trainer) {
 
 bool at_work(const TrainerStatus& trainer) { return trainer.connected && !trainer.done; }
 
-/// The counts of all trainers since the server was started.
+/// Sums the counters of all trainers' pushes since the server was started.
 PushCounts sum_of(const ServerStatus& status) {
   PushCounts sum;
   for (const TrainerStatus& trainer : status.trainers) {

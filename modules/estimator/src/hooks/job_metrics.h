@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The rates of all trainers of a job, which its chief reports. They come from the counts of the first server, read at an
-/// interval of steps.
+/// The rates of all trainers of a job, which its chief reports. They are computed from counters of the first server, which
+/// are requested at an interval of steps.
 #include <map>
 #include <memory>
 #include <optional>

@@ -19,7 +19,7 @@ Result<void> check_meaning(Logger& log, const RunConfig& config, std::string_vie
 
 /// The texts with which a checkpoint describes the model that its weights belong to.
 struct RecordedModel {
-  std::string_view meaning = {};  ///< Meaning::encode(); empty: not known.
+  std::string_view meaning = {};  ///< What the model's numbers stand for (Meaning::encode()); empty: not known.
   std::string_view rest = {};     ///< encode_rest(); empty: not known.
 };
 

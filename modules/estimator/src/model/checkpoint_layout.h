@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Describes a store's contents in the layout and under the names of a checkpoint, and makes a checkpoint the source from
-/// which a store is restored.
+/// Maps the contents of a store (the weights, slots and residuals on servers or in this process) to the names and the
+/// layout of a checkpoint. Lets a store be restored from a checkpoint.
 #include <memory>
 #include <string>
 #include <string_view>
@@ -14,7 +14,7 @@
 
 namespace shoal {
 
-/// The arenas of one shard that a checkpoint holds, in the checkpoint's order: weights, slots, residuals.
+/// The arenas (numbered blocks of memory) of one shard that a checkpoint contains, in its order: weights, slots, residuals.
 std::vector<cluster::ArenaIndex> saved_arenas(const cluster::ShardSpec& spec, const cluster::StateInfo& state);
 /// The layout of one shard's segments in a checkpoint's data file: saved_arenas() laid end to end.
 checkpoint::ArenaLayout arena_layout(const cluster::ShardSpec& spec, const cluster::StateInfo& state);

@@ -15,8 +15,8 @@ using Json = json::Json;
 using json::PrintedJson;
 constexpr int kFormat = 1;
 constexpr size_t kEntriesMax = 65536;
-// The first line consists of kSealBegin, the digits of the checksum and kSealEnd. The checksum covers everything behind
-// this line.
+// The first line of export.json consists of kSealBegin, the digits of the checksum and kSealEnd. The checksum covers
+// everything that follows this line.
 constexpr std::string_view kSealBegin = "{\"checksum\": \"";
 constexpr size_t kSealDigits = 16;
 constexpr std::string_view kSealEnd = "\",\n";

@@ -53,7 +53,8 @@ struct ExportDescription {
   std::vector<ExportedOutput> outputs;
   std::vector<ExportedText> texts;
   std::vector<nn::ExportSignature> signatures;
-  std::string meaning = {};  ///< Meaning::encode() of the model that was trained; empty: not known.
+  /// What the trained model's numbers stand for, as Meaning::encode() writes it; empty: not known.
+  std::string meaning = {};
   /// The trained model's constants and rules, as encode_rest() writes them. Stored with the weights, not in export.json.
   /// Empty: not known.
   std::string rest = {};

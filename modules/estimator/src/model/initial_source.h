@@ -21,8 +21,8 @@ class InitialSource final : public cluster::RestoreSource {
   const cluster::StateInfo& info() const override { return info_; }
   /// True for segments that the store cannot initialize itself, because only this process has the values.
   bool holds(const cluster::Segment& segment, cluster::ArenaIndex arena) const override;
-  /// Reads a segment of any variable; in arena 0 also values that initializers make. DataLoss, naming the file, if a file
-  /// of the warm start is damaged.
+  /// Reads a segment of any variable. For arena 0, the weights, this includes values that initializers make. DataLoss,
+  /// naming the file, if a file of the warm start is damaged.
   Result<void> read(const cluster::Segment& segment, cluster::ArenaIndex arena, std::span<std::byte> out) override;
   /// One line each for the log: "initial values: 2 of 7 variables start from values of model_fn", and the summary of the
   /// warm start.

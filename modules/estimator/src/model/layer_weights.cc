@@ -118,7 +118,7 @@ LayerWeights conv1d(const std::string& name) { return layer_with_kernel(name, {2
 LayerWeights conv2d(const std::string& name) { return layer_with_kernel(name, {3, 2, 0, 1}); }
 
 LayerWeights depthwise_conv2d(const std::string& name) {
-  // [height, width, channels, multiplier] becomes [channels * multiplier, 1, height, width].
+  // Keras's kernel [height, width, channels, multiplier] becomes Shoal's [channels * multiplier, 1, height, width].
   return {{"kernel", SourceTensor(name + "/kernel").transposed({2, 3, 0, 1}).reshaped({-1, 1, 0, 0})},
           {"bias", name + "/bias"}};
 }

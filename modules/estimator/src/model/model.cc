@@ -355,8 +355,8 @@ SymbolSizes BuiltModel::smallest_sizes() const {
   return sizes;
 }
 
-/// Logs the first plans only. Where lengths vary, every new length is compiled, and a line for each would hide the other
-/// lines.
+/// Logs the memory plans of the first compiled programs only. If lengths of sequences vary, each new length compiles a
+/// program, and a line for each would hide the other lines.
 void BuiltModel::log_plan(const backends::ProgramInfo& info, const SymbolSizes& sizes) {
   if (!log_ || plans_logged_ > kPlansLoggedMax) return;
   if (plans_logged_++ < kPlansLoggedMax) return log_->info(plan_text(info, sizes_text(sizes)));

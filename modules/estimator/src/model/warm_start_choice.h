@@ -15,7 +15,7 @@ namespace shoal {
 
 struct WarmStartedVariable {
   const Variable* variable = nullptr;            ///< A variable of the graph.
-  SourceTensor source;                           ///< The variable's tensor in the source.
+  SourceTensor source;                           ///< The tensor from which the variable starts.
   const VocabularyChange* vocabulary = nullptr;  ///< Points into the WarmStart; null: the variable is taken whole.
 };
 
@@ -33,7 +33,7 @@ Result<void> check_warm_start(const WarmStart& start);
 /// variables for names, layers and patterns that fit none of them.
 Result<WarmStartedVariables> choose_warm_started(const WarmStart& start, const Graph& graph, Mode mode);
 
-/// "a, b, c", or "none".
+/// Joins the names to a text: "a, b, c"; "none" if there are no names.
 std::string listed(const std::vector<std::string>& names);
 
 }  // namespace shoal

@@ -66,7 +66,8 @@ class FileOrigin final : public WarmStartOrigin {
   std::unique_ptr<TensorFile> file_;
 };
 
-/// Opens the checkpoint that `prefix` names. The user chose it, so a missing file of it is damage.
+/// Opens the checkpoint that `prefix` names. Since the user chose this checkpoint, a missing file of it is DataLoss, and
+/// not NotFound.
 Result<std::unique_ptr<checkpoint::Reader>> open_named(Environment& env, const std::string& prefix) {
   auto reader = checkpoint::Reader::open(env.storage(), prefix);
   if (!reader && reader.error().kind() == ErrorKind::kNotFound) return data_loss(reader.error().message());

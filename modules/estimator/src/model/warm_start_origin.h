@@ -30,7 +30,7 @@ class WarmStartOrigin {
                                  std::span<std::byte> out) const;
   /// The checkpoint that is the source; null if the source is a file of another program.
   virtual const checkpoint::Reader* checkpoint() const { return nullptr; }
-  virtual std::string title() const = 0;  ///< "checkpoint m1/model.ckpt-4", "file cnn.npz"
+  virtual std::string title() const = 0;  ///< Names the source in messages: "checkpoint m1/model.ckpt-4", "file cnn.npz".
   virtual std::string noun() const = 0;   ///< The word for one of names() in sentences: "variable", "tensor".
 };
 

@@ -53,7 +53,7 @@ class WarmStartSource final : public cluster::RestoreSource {
   std::unique_ptr<WarmStartOrigin> origin_;
   const InitialValues values_;
   cluster::StateInfo info_;
-  std::map<std::string, Start, std::less<>> starts_;  // By the name of the variable that gets the values.
+  std::map<std::string, Start, std::less<>> starts_;  // The key is the name of the variable that gets the values.
   std::string summary_;
 };
 

@@ -70,7 +70,7 @@ class LearnedFile {
     return value;
   }
 
-  /// Waits until the chief has written the file. Tasks other than the chief call this.
+  /// Waits until the chief has written the value to its file. Tasks other than the chief call this.
   Result<std::string> wait() const {
     const Deadline deadline = env_.after(seconds_to_duration(config_.ready_timeout_secs()));
     SteadyTime next_note = env_.now();
@@ -92,7 +92,7 @@ class LearnedFile {
     }
   }
 
-  /// Compares the kept value with the present data and logs what the data have in addition. Does not change the value.
+  /// Makes the value again from the present data, and logs what is new in the data. The value in the file stays as it is.
   void tell_news(const std::string& kept, const LearnedCalls& calls) const {
     const Result<std::string> found = make_value(name_, calls);
     if (!found) {

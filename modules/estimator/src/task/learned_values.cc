@@ -71,7 +71,7 @@ Result<std::vector<double>> Learned<std::vector<double>>::decode(std::string_vie
   return numbers_of(list, kName);
 }
 
-// A list of [name, numbers], since names are any bytes and the keys of JSON are not.
+// A list of [name, numbers], since a name may have any bytes, but a key in JSON must be UTF-8.
 std::string Learned<std::map<std::string, std::vector<double>>>::encode(
     const std::map<std::string, std::vector<double>>& value) {
   Json list = Json::array();

@@ -26,7 +26,7 @@ class MemoryBudget {
   /// Sets how many bytes `part` ("weights") is going to take. `remedy`: a change that helps ("a smaller batch").
   void set(std::string_view part, uint64_t bytes, std::string_view remedy = "");
   uint64_t total() const;
-  /// "212.4 MiB (the process so far 40.1, weights 12.5, ...)"
+  /// The sum and its parts as text: "212.4 MiB (the process so far 40.1, weights 12.5, ...)"
   std::string text() const;
   /// Returns FailedPrecondition if the sum is more than the limit. The error message begins with `whose` ("the model"), and
   /// lists the remedies of the largest parts first.

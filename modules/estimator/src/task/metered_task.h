@@ -18,13 +18,14 @@ int32_t number_in_job(const cluster::TaskConfig& task);
 Result<std::shared_ptr<monitor::MetricsEndpoint>> open_metrics_endpoint(const std::optional<std::string>& metrics,
                                                                         const TaskHost& host, Logger& log);
 
-/// Opens the endpoint of a process with one task. If tasks share a machine, each adds its number in the job to the common
-/// port. An evaluator, which has no address, counts as sharing a machine in launched jobs and if all addresses are loopback
-/// addresses. InvalidArgument if the port with that number does not exist.
+/// Opens the monitoring endpoint of a process that runs one task. If several tasks of the job may run on this machine, the
+/// port is the configured one plus the task's number in the job. An evaluator has no address; it is taken for sharing a
+/// machine in launched jobs, and if all addresses are loopback addresses. InvalidArgument if there is no port of this
+/// number.
 Result<std::shared_ptr<monitor::MetricsEndpoint>> open_own_metrics_endpoint(const RunConfig& config, const TaskHost& host,
                                                                             Logger& log);
 
-/// The endpoint of the process shows the task for as long as this object lives.
+/// While this object lives, the monitoring endpoint of the process shows the task.
 class MeteredTask {
  public:
   /// `config` has a TaskHost whose environment is `env`. Opens an endpoint if the config asks for one and there is none.

@@ -289,7 +289,7 @@ struct RunConfig::State {
   std::optional<double> save_checkpoints_secs = {};
   std::shared_ptr<const cluster::TaskConfig> task;
   std::shared_ptr<const TaskHost> host = {};
-  std::shared_ptr<const void> membership = {};  // Its destruction ends this task's part in the rendezvous.
+  std::shared_ptr<const void> membership = {};  // While this object lives, other tasks can find this task.
   struct Replica {
     int32_t index;
     int32_t count;

@@ -181,7 +181,7 @@ Result<void> CheckpointSaver::look_at_place() {
   return placed;
 }
 
-/// Writes the checkpoint to model_dir or, if its disk refuses it and there is a spare folder, to the spare folder.
+/// Writes the checkpoint to model_dir. If this fails because of the disk, and there is a spare folder, writes it there.
 Task<Result<void>> CheckpointSaver::write(cluster::Store& store, cluster::Snapshot& snapshot) {
   Result<void> written = co_await write_to_model_dir(store, snapshot);
   if (options_.spare_dir.empty()) co_return written;
@@ -231,7 +231,7 @@ Task<Result<void>> CheckpointSaver::write_to_model_dir(cluster::Store& store, cl
     TaskGroup beside(env_);  // Heartbeats continue: servers must not regard a chief that waits for its folder as lost.
     beside.spawn(store.stay(beside.token()));
     const Result<void> slept = co_await env_.sleep_for(kPlacePause, env_.interrupted());
-    static_cast<void>(slept);  // The top of the loop notices an interrupt.
+    static_cast<void>(slept);  // An interrupt ends this sleep. The loop's next turn notices it.
     beside.request_stop();
     const Result<void> stayed = co_await beside.join();
     static_cast<void>(stayed);

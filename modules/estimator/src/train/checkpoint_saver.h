@@ -108,9 +108,9 @@ class CheckpointSaver {
   bool place_unclear_ = false;   // True if the last check_place() could not see the folder.
   bool disk_failed_ = false;     // True if the last save failed at a file, not at a server.
   bool sharing_failed_ = false;  // True if the last save could not read the previous checkpoint.
-  uint64_t bytes_written_ = 0;   // Bytes in all checkpoints of this start together.
-  bool spare_is_empty_ = false;  // True if the spare folder is known to have no checkpoint.
-  bool last_is_spared_ = false;  // True if the newest checkpoint is in the spare folder.
+  uint64_t bytes_written_ = 0;   // How many bytes this start has written in all checkpoints together.
+  bool spare_is_empty_ = false;  // True if the spare folder surely has no checkpoint.
+  bool last_is_spared_ = false;  // True if the newest checkpoint is in the spare folder, not in model_dir.
 };
 
 }  // namespace shoal

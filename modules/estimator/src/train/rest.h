@@ -17,9 +17,9 @@ struct WorkerRestOptions {
   std::string why;              ///< Why this worker stopped training: "end_of_input", for example, as in an end mark.
 };
 
-/// Returns once the job has ended, as servers or the end mark say, or at an interrupt of this task. Errors: Unavailable for
-/// a lost server (attach again and resume); DeadlineExceeded if there is no server, or no chief, for ready_timeout_secs.
-/// `scope` and everything that the options name outlive the call.
+/// Returns once the servers or the end mark say that the job has ended, or at an interrupt of this task. Errors:
+/// Unavailable for a lost server (attach again and resume); DeadlineExceeded if there is no server, or no chief, for
+/// ready_timeout_secs. `scope` and everything that the options name outlive the call.
 Task<Result<void>> rest_until_the_end(TrainScope& scope, WorkerRestOptions options);
 
 }  // namespace shoal

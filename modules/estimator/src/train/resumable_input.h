@@ -13,7 +13,7 @@ namespace shoal {
 /// The compute thread uses the object; other threads may call only the getters.
 class ResumableInput {
  public:
-  /// The input of trainer `replica` among those that this process computes for; 0 is the process's own.
+  /// `replica`: the number of a trainer among those that this process computes for; 0 is the process's own trainer.
   explicit ResumableInput(TrainScope& scope, int replica = 0);
 
   /// Opens the input and draws a first batch to learn the types. If the input is empty, the types stay unknown, unless the

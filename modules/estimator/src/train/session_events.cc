@@ -63,7 +63,8 @@ monitor::GraphOutput output_of(const ValueType& type) {
   return output;
 }
 
-/// A node's name without colons (inputs of ids have some), because readers expect the number of an output after a colon.
+/// Returns the node's name without its colons (inputs of ids have some), because readers take what follows a colon for the
+/// number of an output.
 std::string name_of(const Node& node) {
   std::string name = node.name;
   std::replace(name.begin(), name.end(), ':', '.');

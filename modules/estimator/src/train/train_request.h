@@ -49,7 +49,7 @@ struct TrainOutcome {
   std::optional<double> loss = {};  ///< The loss of the last step.
   bool interrupted = false;
   std::optional<int64_t> seed = {};                    ///< The seed of the run; nothing if this task never learned it.
-  std::shared_ptr<const TrainedWeights> weights = {};  ///< Null: not asked for, or nothing was trained.
+  std::shared_ptr<const TrainedWeights> weights = {};  ///< The last weights. Null: not asked for, or nothing was trained.
 };
 
 }  // namespace shoal

@@ -290,7 +290,8 @@ void plan_memory(const TrainScope& scope, const ModelBytes& bytes, MemoryBudget&
   }
   if (scope.distributed()) {
     const bool encodes = config.compression().any();
-    constexpr uint64_t kConnectionBytes = uint64_t(6) << 20;  // Measured: queues and TLS of connections (docs/memory.md).
+    // Measured: what connections need for queues and TLS (docs/memory.md).
+    constexpr uint64_t kConnectionBytes = uint64_t(6) << 20;
     budget.set("connections", kConnectionBytes);
     budget.set("gradients", bounded_product(encodes ? 2 : 1, bytes.gradients), kSmaller);
     return;

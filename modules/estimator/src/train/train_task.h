@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Training in one task: local process, chief, master or worker. The job decides where weights lie; workers do not save.
+/// Training in one task: local process, chief, master or worker. The weights lie on the job's servers or, if it has none,
+/// in this process. Workers save no checkpoints.
 #include "shoal/base/environment.h"
 #include "train/train_request.h"
 

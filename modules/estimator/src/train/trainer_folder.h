@@ -52,7 +52,7 @@ class TrainerFolder {
   /// Returns the checkpoint from which the servers or the local store get the variables' values; null if the variables are
   /// to get the values of their initializers.
   CheckpointSource* use_checkpoint();
-  /// The name of the checkpoint that was read last, empty without one, and its global step, 0 without one.
+  /// The name and the global step of the checkpoint that was read last; "" and 0 if there is none.
   std::string checkpoint_name() const;
   uint64_t checkpoint_step() const { return source_ ? source_->info().global_step : 0; }
   bool has_checkpoint() const { return source_ != nullptr; }

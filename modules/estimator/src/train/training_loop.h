@@ -88,7 +88,7 @@ class TrainingLoop {
   LoopEnd end() const { return {context_.global_step(), context_.iterations(), reason()}; }
   /// True if `error` ends training without making it fail (LoopOptions::stops_quietly). Then also stops the loop.
   bool ends_quietly(const Error& error);
-  /// True once ends_quietly() has returned true: values are not finite, and no further checkpoint is saved.
+  /// True once ends_quietly() has returned true: a value is NaN or infinite, so no further checkpoint is saved.
   bool is_poisoned() const { return poisoned_; }
   /// True if recovery may help against `error`.
   bool is_recoverable(const Error& error) const;

@@ -69,7 +69,7 @@ struct TrialEnded {
   Outcome outcome = Outcome::kComplete;
   int64_t status = 0;             ///< The exit status, or 128 plus the number of the signal that ended the process.
   std::optional<double> value{};  ///< The metric of the last evaluation; nothing if there was none.
-  int64_t step = 0;               ///< The global step of that evaluation.
+  int64_t step = 0;               ///< The global step of the last evaluation.
   double seconds = 0;             ///< The time that this attempt ran.
   std::string error{};            ///< A sentence that says what failed; empty without a failure.
 };

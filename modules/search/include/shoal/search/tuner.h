@@ -17,7 +17,7 @@
 namespace shoal::tuning {
 
 struct TunerOptions {
-  std::optional<int64_t> trials{};  ///< The number of trials. Nothing: all of the sampler.
+  std::optional<int64_t> trials{};  ///< The number of trials. Nothing: as many as the sampler gives.
   int parallel = 1;                 ///< The number of trials that run at the same time, 1 or more.
   int retries = 2;                  ///< The number of restarts of a trial after failures that may be temporary.
   /// The longest time of a trial, all attempts together. An attempt that the end of the search interrupted does not count.
@@ -35,7 +35,7 @@ struct Trial {
   int64_t attempts = 0;           ///< The number of attempts begun.
   int64_t failures = 0;           ///< The number of attempts that have failed.
   std::optional<double> value{};  ///< The metric of the last evaluation.
-  int64_t step = 0;               ///< The global step of that evaluation.
+  int64_t step = 0;               ///< The global step of the last evaluation.
   double seconds = 0;             ///< The time of all ended attempts together.
   int64_t status = 0;
   std::string error{};
