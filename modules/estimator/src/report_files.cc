@@ -74,8 +74,8 @@ bool is_still_ours(Storage& storage, const LedFolder& folder) {
   return newest && *newest == folder.start;
 }
 
-/// True if the program's error concerns the training in `folder`: either it is the program's last one, or no task has
-/// reported the end of that training.
+/// True if the program's error concerns the training in `folder`: either that training is the program's last
+/// one, or no task has reported its end.
 bool has_failed(const TaskReports& reports, const LedFolder& folder, const LedFolder& last) {
   return folder.model_dir == last.model_dir || !reports.has_report_of(folder.model_dir);
 }

@@ -52,7 +52,7 @@ Result<void> check_replicas(const RunConfig& config) {
 bool meets_other_processes(const RunConfig& config) {
   const cluster::TaskConfig& task = config.task();
   if (task.in_process || task.mode == cluster::TaskMode::kLocal) return false;
-  // Among clusters' tasks only that of a cluster with a single node has no address, and it has no other task to meet.
+  // In cluster mode only the task of a single-node cluster has no address, and it has no other task to meet.
   if (task.mode == cluster::TaskMode::kDistributed && config.rpc_address().empty()) return false;
   return !config.host() || !(config.host()->environment || config.host()->transports.contains(config.transport()));
 }

@@ -385,7 +385,7 @@ Result<void> BuiltModel::check_memory(const SymbolSizes& sizes) {
   budget_.set("prepared weights", prepared, "a smaller model");
   budget_.set("batches", input, "a smaller batch or nn::recompute()");
   Result<void> fits = budget_.check("the program for " + sizes_text(sizes));
-  if (!fits) programs_.pop_front();  // It has never run, so it has not taken this memory yet.
+  if (!fits) programs_.pop_front();  // The program has never run, so it has not taken this memory yet.
   if (fits && log_ && plans_logged_ <= kPlansLoggedMax) log_->info("memory: at most " + budget_.text());
   return fits;
 }
@@ -531,8 +531,8 @@ Error with_place_of_row(Error error, const data::Batch& batch, const data::Itera
   if (error.kind() != ErrorKind::kInvalidArgument || place.tensor == nullptr) return error;
   for (const data::TensorMap* part : {&batch.labels, &batch.features}) {
     for (const auto& [name, tensor] : *part) {
-      // Passes over an error about a tensor that the model computed, which has no address of a tensor of the batch: its
-      // rows need not be the batch's rows.
+      // Finds the batch's tensor that the error is about by its address. Finds none for a tensor that the model computed,
+      // whose rows need not be rows of the batch.
       if (tensor.address() != place.tensor || tensor.shape().rank() == 0 || place.element >= tensor.elements()) continue;
       const std::string read_at = input.place_of_row(place.element / (tensor.elements() / tensor.shape()[0]));
       if (read_at.empty()) return error;

@@ -107,7 +107,7 @@ Result<void> choose_meeting_scheme(Environment& env, const RunConfig& config, cl
 }
 
 /// Returns a function that tells by the end mark in model_dir whether the job has ended. Rank 0, the chief, accepts only an
-/// end mark of its own launch (SHOAL_RUN). Other ranks also accept a newer one, since they may start after the job's end.
+/// end mark of its own launch (SHOAL_RUN). Other ranks accept what EndOfJob accepts, since they may start after the end.
 std::function<bool()> asks_folder(Environment& env, const RunConfig& config) {
   if (!config.model_dir()) return nullptr;
   if (config.task().place->rank != 0) {

@@ -48,8 +48,8 @@ Task<Result<void>> TrainEnd::nothing_to_do() {
         "; there is nothing to do (a larger max_steps goes on from there, another model_dir begins anew)");
     end_ = {step, 0, checkpoint::EndReason::kMaxSteps};
   }
-  // Writes the end mark, unless that of the ended run is still there. TrainerFolder::look() may have removed it before it read
-  // the checkpoint and found nothing left to train.
+  // Writes the end mark, unless that of the ended run is still there. TrainerFolder::look() may have removed it before it
+  // read the checkpoint and found nothing left to train.
   if (scope_.request.write_end_mark && folder_.has_checkpoint() && !folder_.keeps_mark()) {
     SHOAL_CO_TRY_VOID(co_await compute(scope_.env, &TrainEnd::write_end_mark, this));
   }
@@ -98,7 +98,7 @@ Task<void> TrainEnd::fail(Error why) {
     if (!has_servers() || scope_.is_stranger) co_return;
     Error named = std::move(why).with_context(scope_.config().task().name());
     Result<void> told = co_await servers()->tell_failure(std::move(named), scope_.env.after(kLeaveTimeout));
-    static_cast<void>(told);  // If it is lost, the chief only saves one more checkpoint when a signal stops it.
+    static_cast<void>(told);  // If this message is lost, the chief only saves once more when a signal stops it.
     co_await leave();
     co_return;
   }

@@ -227,9 +227,9 @@ Result<void> TrainRun::adopt_run(const cluster::RunIdentity& run) {
   return {};
 }
 
-/// The checkpoint says which trainers had come to the end of their input. Removes this if the input has changed, or is
-/// divided among trainers in another way, since the end of another input means nothing. To notice a change, looks for the
-/// chief's recorded position in the chief's present input.
+/// The checkpoint says which trainers had come to the end of their input. Removes this record if the input has changed,
+/// or is divided among trainers in another way, since the end of another input means nothing. To notice a change, looks
+/// for the chief's recorded position in the chief's present input.
 void TrainRun::forget_void_ends(CheckpointSource& checkpoint) {
   const cluster::Positions& positions = checkpoint.info().positions;
   const auto own = positions.find(0);

@@ -110,7 +110,7 @@ void TrainerFolder::remove_what_was_left() {
   const std::string learned = join_path(scope_.model_dir(), "learned");
   const auto files = storage.list(learned);
   if (!lock_ || !files) return;
-  // Is safe: only RunConfig::learned() writes to this folder, and it needs the lock of model_dir, which this task holds.
+  // Safe, since only RunConfig::learned() writes to this folder, and it needs the lock of model_dir that this task holds.
   for (const FileInfo& file : *files) {
     if (file.name.find(".json.tmp-") != std::string::npos) static_cast<void>(storage.remove(join_path(learned, file.name)));
   }

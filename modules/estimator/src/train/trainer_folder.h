@@ -33,7 +33,7 @@ class TrainerFolder {
   /// replaced during this run (training does not make a new folder then). Unavailable: the folder cannot be seen now.
   Result<void> check_place();
   /// Called by the leading task before it publishes a checkpoint as the newest one. Unavailable: another start has begun in
-  /// the folder meanwhile, for example because a file server lost this host and released its lock. Not called in the chief
+  /// the folder meanwhile, for example because a file server lost sight of this host and released its lock. Not called in the chief
   /// of a cluster: there the servers decide, which refuse a second chief, unless it has taken over from this one.
   Result<void> check_run();
   /// The id of the run to which the folder belongs now; empty: there is none, or it cannot be read.
