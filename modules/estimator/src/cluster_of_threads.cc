@@ -29,7 +29,7 @@ void check_transport(Environment& env, const TransportTable& table, const RunCon
                          "; leave --transport out, or start a process for each task (TF_CONFIG)"));
 }
 
-/// Runs the threads of the tasks, and notes their ends on the strand of the calling thread.
+/// Runs the threads of the tasks, and records on the strand of the calling thread how each one has ended.
 class ThreadedCluster {
  public:
   ThreadedCluster(Environment& env, const std::function<void(RunConfig)>& body)

@@ -21,7 +21,8 @@ namespace shoal {
 convert::TrainedModel trained_model_of(Graph& graph, const EstimatorSpec& spec, const std::vector<ExportedTensor>& inputs,
                                        const LoadedVariables* variables, int64_t global_step);
 
-/// InvalidArgument if a number of the proof is out of range, or there is no format to prove.
+/// InvalidArgument if a number in `proof` is out of range, or if a proof is asked for with kShoal, a format that needs
+/// none.
 Result<void> check_proof(ExportFormat format, const ExportProof& proof);
 
 /// The files of the format, or the reason why the export is not published.

@@ -83,7 +83,8 @@ Result<void> LazyPredictions::open(const InputFn& input_fn) {
   return {};
 }
 
-/// Predicts one batch, with the hook calls of one iteration of training: at the end of the input there is no after_step().
+/// Predicts one batch, and calls the hooks as in one iteration of training. At the end of the input only before_step() is
+/// called.
 Result<bool> LazyPredictions::next_batch() {
   if (!predictor_ || context_.stop_requested()) return false;
   if (stop_.stop_requested()) return cancelled();

@@ -5,8 +5,8 @@
 
 namespace shoal {
 
-/// Reserves the place of a predictor while it is made. If making it fails, or throws for want of memory, the place becomes
-/// free again.
+/// Counts a predictor in the pool while it is being made. If making it fails, or throws for want of memory, the predictor
+/// no longer counts.
 class PredictorPool::Place {
  public:
   explicit Place(PredictorPool& pool) : pool_(&pool) {}

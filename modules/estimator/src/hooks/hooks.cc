@@ -102,7 +102,7 @@ class SummarySaver final : public Hook {
   void begin(HookSetup&) override { timer_.reset(); }
   void after_ready(RunContext& run) override { timer_.reset_if_behind(run.global_step()); }
   void before_step(RunContext& run, StepRequest& request) override {
-    // The coming step has the number global_step() + 1, so step 1 is recorded, and then every N steps one.
+    // The coming step has the number global_step() + 1. So step 1 is recorded, and after it one step in N.
     wanted_ = run.summaries() && timer_.due(run.global_step() + 1, run.now());
     if (wanted_) request.fetch();
   }

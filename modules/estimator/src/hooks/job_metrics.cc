@@ -41,7 +41,7 @@ PushCounts sum_of(const ServerStatus& status) {
   return sum;
 }
 
-/// True if the server was started again between two reads: its counts, which otherwise only grow, have fallen.
+/// True if the server was started again between two requests: its counters, which otherwise only grow, have fallen.
 bool was_started_again(const ServerStatus& before, const ServerStatus& now) {
   if (before.epoch != now.epoch) return true;
   return std::ranges::any_of(before.trainers, [&now](const TrainerStatus& trainer) {

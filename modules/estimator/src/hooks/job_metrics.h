@@ -14,7 +14,7 @@
 
 namespace shoal {
 
-/// The rates between two reads of a server's counts.
+/// The rates between two requests for a server's counters.
 struct JobRates {
   std::map<int, double> batches_per_sec;  ///< Applied batches per second, by trainer, for all trainers that were ever seen.
   int at_work = 0;                        ///< How many trainers are connected and have not ended.

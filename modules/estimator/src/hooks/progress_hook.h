@@ -31,7 +31,7 @@ class ProgressHook final : public Hook {
   }
   /// Sets the note at the end of the progress line, from the next step on.
   void set_note(std::string note) { note_ = std::move(note); }
-  /// Sets a note about the input, which the progress line shows behind the first note; empty: none.
+  /// Sets a note about the input, which follows the first note in the progress line; empty: none.
   void set_input_note(std::string note) { input_note_ = std::move(note); }
   int64_t examples() const { return examples_; }
   /// The loss of the last step; nothing before the first step.

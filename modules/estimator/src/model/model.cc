@@ -116,7 +116,8 @@ Result<void> check_names(const data::TensorMap& tensors, const auto& types, std:
   return invalid_argument("a batch has " + names_of(tensors, part) + "; the model was built for " + names_of(types, part));
 }
 
-/// Adds the names of classes that a model function gives without a head to `meaning`. (Heads have added theirs already.)
+/// Adds to `meaning` the names of classes that a model function gives without a head. (The names of heads are there
+/// already.)
 void note_text_predictions(const std::vector<nn::TextPrediction>& texts, Meaning& meaning) {
   for (const nn::TextPrediction& text : texts) {
     const MeaningList names = MeaningList::of(text.vocabulary());

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Signatures of a model: checks them against its predictions, and makes the default one.
+/// Signatures of a model (named sets of outputs): checks them against its predictions, and makes the default one.
 #include <string>
 #include <vector>
 

@@ -98,8 +98,8 @@ std::string missing_text(const std::string& noun, const std::string& name, const
   return noun + " " + name + ", from which " + variable + " is to start";
 }
 
-/// Checks that the source has all tensors that are to be taken. The error lists all missing ones, so that the user of a
-/// file of another program sees at once what to map.
+/// Checks that the source has every tensor from which a variable is to start. The error lists all missing tensors, so that
+/// a user who loads a file of another program sees at once which names to map.
 Result<void> check_names(const WarmStartOrigin& origin, const std::vector<WarmStartedVariable>& chosen) {
   std::string missing;
   for (const WarmStartedVariable& one : chosen) {

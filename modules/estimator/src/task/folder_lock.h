@@ -9,8 +9,8 @@
 
 namespace shoal {
 
-/// Locks `model_dir`, which exists, for this process. Unavailable if another process holds it; the error names the holder
-/// and since when. Null, with a warning, if the file system has no locks.
+/// Locks `model_dir`, which exists, for this process. Unavailable if another process has locked it; the error names that
+/// process and the time when it did. Null, with a warning, if the file system has no locks.
 Result<std::unique_ptr<StorageLock>> lock_model_dir(Environment& env, const std::string& model_dir);
 
 }  // namespace shoal

@@ -28,7 +28,8 @@ Result<std::shared_ptr<monitor::MetricsEndpoint>> open_own_metrics_endpoint(cons
 /// While this object lives, the monitoring endpoint of the process shows the task.
 class MeteredTask {
  public:
-  /// `config` has a TaskHost whose environment is `env`. Opens an endpoint if the config asks for one and there is none.
+  /// `config` has a TaskHost whose environment is `env`. Opens an endpoint if the config asks for one and the process has
+  /// none yet.
   static Result<std::unique_ptr<MeteredTask>> begin(const RunConfig& config, Environment& env);
   ~MeteredTask();
   MeteredTask(const MeteredTask&) = delete;
@@ -47,7 +48,7 @@ class MeteredTask {
 /// Sets the phase of a task; its destructor restores the previous phase.
 class MeteredPhase {
  public:
-  /// `meters` null: there is no endpoint, and nothing is set.
+  /// If `meters` is null, because there is no endpoint, does nothing.
   MeteredPhase(monitor::TaskMeters* meters, monitor::TaskPhase phase) : meters_(meters) {
     if (!meters_) return;
     before_ = meters_->phase();

@@ -172,8 +172,8 @@ Task<Result<void>> CheckpointSaver::tell(cluster::Store& store, std::string_view
   co_return told;
 }
 
-/// Asks whether the folder is still this run's. Runs on the compute thread. Only notes an Unavailable answer, because the
-/// next check may succeed.
+/// Returns an error if model_dir no longer belongs to this run. If it cannot be reached now (Unavailable), sets
+/// place_unclear_, so that the caller may try again. Runs on the compute thread.
 Result<void> CheckpointSaver::look_at_place() {
   if (!options_.check_place) return {};
   Result<void> placed = options_.check_place();

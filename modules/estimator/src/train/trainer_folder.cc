@@ -225,8 +225,9 @@ std::string TrainerFolder::spare_dir_of(const std::string& run) const {
 
 std::string TrainerFolder::spare_dir() const { return spare_dir_of(run_file_.id); }
 
-/// Opens the checkpoint of the spare folder if it is newer than `newest` of model_dir (null: none can be read); else null.
-/// An error of the spare folder is a warning, since model_dir may have all that training needs.
+/// Opens the checkpoint in the spare folder if it is newer than `newest`, the newest one in model_dir (null: none can be
+/// read). Otherwise returns null. An error of the spare folder is only a warning, since model_dir may have all that
+/// training needs.
 std::unique_ptr<checkpoint::Reader> TrainerFolder::newer_in_spare_dir(const checkpoint::Reader* newest) {
   Storage& storage = scope_.env.storage();
   const auto run = checkpoint::read_run(storage, scope_.model_dir());

@@ -33,8 +33,8 @@ class TrainerFolder {
   /// replaced during this run (training does not make a new folder then). Unavailable: the folder cannot be seen now.
   Result<void> check_place();
   /// Called by the leading task before it publishes a checkpoint as the newest one. Unavailable: another start has begun in
-  /// the folder meanwhile, for example because a file server lost sight of this host and released its lock. Not called in the chief
-  /// of a cluster: there the servers decide, which refuse a second chief, unless it has taken over from this one.
+  /// the folder meanwhile, for example because a file server lost sight of this host and released its lock. Not called in
+  /// the chief of a cluster: there the servers decide, which refuse a second chief, unless it has taken over from this one.
   Result<void> check_run();
   /// The id of the run to which the folder belongs now; empty: there is none, or it cannot be read.
   Result<std::string> seen_run();
@@ -65,9 +65,9 @@ class TrainerFolder {
   bool was_marked() const { return mark_at_start_.has_value(); }
   /// This run's description, stored in each checkpoint (encode_run()). Called by the leading task after look().
   std::string run_text() const;
-  /// The meaning of the model that run.json records; empty: none yet.
+  /// The model's meaning (vocabularies, classes and so on) that run.json records; empty: none yet.
   const std::string& meaning() const { return run_file_.meaning; }
-  /// Writes the meaning into run.json. Called by the leading task.
+  /// Writes the model's meaning (vocabularies, classes and so on) into run.json. Called by the leading task.
   Result<void> keep_meaning(std::string meaning);
   /// The number of this start among all starts of the run, from 1.
   int64_t start_number() const { return run_; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Asynchronous successive halving (ASHA), the variant that stops trials: a trial continues as long as its value is among
-/// the best of all trials that have reached the same rung.
+/// the best of all trials that have reached the same rung. A rung is a number of steps at which trials are compared.
 /// Source: Li, Jamieson, Rostamizadeh, Gonina, Ben-tzur, Hardt, Recht, Talwalkar, "A system for massively parallel
 /// hyperparameter tuning" (MLSys 2020). Section 3.3 there, and Ray Tune's AsyncHyperBand, stop trials instead of promoting
 /// them.

@@ -48,7 +48,7 @@ struct TrialStarted {
   int64_t trial = 0;
   int64_t attempt = 0;
 };
-/// A trial has reached a rung (Asha), with this value at this step.
+/// A trial has reached a rung, a number of steps at which ASHA compares trials, with this value.
 struct TrialObserved {
   int64_t trial = 0;
   int64_t rung = 0;

@@ -22,9 +22,10 @@ class Sampler {
 /// Goes through all combinations of a grid, in order. Returns the errors of Space::grid().
 Result<std::unique_ptr<Sampler>> grid_sampler(const Space& space);
 
-/// Draws values at random. Each value has the key (seed, trial, attempt, name), so a parameter keeps its values when other
-/// parameters are added. Numbers are rounded to 6 significant digits. If a combination repeats an earlier one, another is
-/// drawn, up to 1,000 times. If these all repeat, or a finite space has no other combination, there is no next trial.
+/// Draws values at random. A value depends only on the seed, the trial, the attempt and the parameter's name, so a
+/// parameter keeps its values when other parameters are added. Numbers are rounded to 6 significant digits. If a
+/// combination repeats an earlier one, another is drawn, up to 1,000 times. If these all repeat, or a finite space has no
+/// other combination, there is no next trial.
 std::unique_ptr<Sampler> random_sampler(const Space& space, int64_t seed);
 
 /// Draws the values of `trial` for the attempt `attempt`, without regard to combinations drawn before.

@@ -26,7 +26,7 @@ struct SearchOptions {
   std::optional<tuning::Goal> goal = {};  ///< kMin if less of the metric is better. Default: tuning::goal_of(metric).
   int64_t seed = 1;                       ///< The seed of the values that are drawn.
   std::optional<int64_t> max_steps = {};  ///< Only with kAsha, required there: steps of a trial that is not ended early.
-  std::optional<int64_t> min_steps = {};  ///< Only with kAsha: steps of the first rung. Default: max_steps / eta^3.
+  std::optional<int64_t> min_steps = {};  ///< Only with kAsha: the first comparison's step. Default: max_steps / eta^3.
   std::optional<int64_t> eta = {};        ///< Only with kAsha: tuning::AshaOptions::eta. Default: 3.
   RunConfigOptions config = {};  ///< The config of the trials; each gets its own model_dir. `config.stop` ends the search.
 };
