@@ -26,7 +26,7 @@ Result<std::vector<RowOutput>> choose_outputs(const ExportedModel& model, const 
 struct RowFormat {
   bool json_lines = false;
   char separator = ',';
-  std::vector<std::string> copied = {};  ///< Columns of the table that stand before the predictions.
+  std::vector<std::string> copied = {};  ///< Columns of the input table, written in front of the predictions.
 };
 
 class PredictionRows {

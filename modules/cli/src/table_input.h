@@ -16,9 +16,9 @@ struct TableChoice {
   std::vector<std::string> copied = {};  ///< Columns that go into the output unchanged.
 };
 
-/// Matches columns and inputs. An input of one value per row takes the column of its name; an input of more values takes
-/// the columns "name/0", "name/1" and so on. If a lone input finds no such columns, it takes all columns that are
-/// neither unused nor copied, from left to right.
+/// Matches the columns of a table with the inputs of a model. An input of one value per row takes the column of its name;
+/// an input of more values takes the columns "name/0", "name/1" and so on. If the model's only input finds no such columns,
+/// it takes all columns from left to right, except those that TableChoice lists.
 class TableInput {
  public:
   /// `names` are the table's columns. InvalidArgument for an input without columns in the table, or whose type no column

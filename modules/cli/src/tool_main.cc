@@ -12,9 +12,10 @@
 namespace shoal::cli {
 
 int tool_main(int argc, const char* const* argv, const Self& self) {
-  // Like a filter, a command ends by SIGPIPE when the reader of its output is gone; `launch` and `tune` go on with their
-  // tasks. The objects below are never destroyed, since the last output is written after main().
+  // When the reader of a command's output is gone, SIGPIPE ends the command. Only `launch` and `tune` ignore this signal,
+  // because they go on with their tasks.
   const bool launches = argc > 1 && (std::string_view(argv[1]) == "launch" || std::string_view(argv[1]) == "tune");
+  // These three objects are never destroyed, since the last output is written after main().
   static const auto& write_errors = *new WriteSignalsAsErrors({.pipe = launches});
   static_cast<void>(write_errors);
   static const auto& exhaustion_errors = *new ExhaustionAsError;

@@ -17,8 +17,8 @@ namespace shoal::cli {
 struct SummaryBounds {
   size_t fields_max = 0;
   size_t sketch_capacity = 0;  ///< The capacity of each QuantileSketch; 0: no quantiles.
-  size_t distinct_max = 0;     ///< The bound of each TextSummary; 0: texts are not counted.
-  /// Fields beyond this number get an eighth of the memory.
+  size_t distinct_max = 0;     ///< How many different texts each TextSummary counts at most; 0: it counts none.
+  /// Each field after this many fields gets only an eighth of sketch_capacity and of distinct_max.
   size_t full_fields_max = 100;
 };
 

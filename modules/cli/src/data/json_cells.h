@@ -34,10 +34,10 @@ class JsonCells final : json::Events {
   Result<void> put(std::string_view text, double number, Cell::Kind kind, const char* type);
 
   std::vector<Cell>* cells_ = nullptr;
-  size_t used_ = 0;                                 // How many of the cells belong to this line.
+  size_t used_ = 0;                                 // How many elements of *cells_ the current line of the file fills.
   std::unordered_map<std::string, size_t> places_;  // Cells by name; only for look-ups, so nothing depends on the order.
   std::string path_;
-  std::vector<size_t> path_ends_;  // The end of each open object's path within path_.
+  std::vector<size_t> path_ends_;  // For each open JSON object: the length of its path, which path_ begins with.
   int lists_ = 0;                  // How many lists are open.
 };
 

@@ -30,7 +30,7 @@ std::vector<double> quantiles_of(const NumberSummary& numbers) {
   return numbers.quantiles(shares);
 }
 
-/// Adds the figures that field_json() does not have.
+/// Adds the statistics of a numeric field that field_json() does not compute, such as its mean and its quantiles.
 void add_numbers(const NumberSummary& numbers, const std::string& type, Json& json) {
   if (numbers.count() == 0) return;
   json["infinite"] = numbers.infinite();

@@ -24,7 +24,8 @@ void TextSummary::add(std::string_view text) {
   } else if (counts_.size() < distinct_max_) {
     counts_.emplace(key_, 1);
   } else {
-    // The new text is dropped, and with it one occurrence of each kept text (Misra, Gries).
+    // No room for another text. The algorithm of Misra and Gries drops the new text, and reduces the count of each text in
+    // counts_ by one. Counts are no longer exact.
     overflowed_ = true;
     for (auto at = counts_.begin(); at != counts_.end();) at = --at->second == 0 ? counts_.erase(at) : std::next(at);
   }

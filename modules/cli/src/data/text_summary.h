@@ -11,7 +11,7 @@
 
 namespace shoal::cli {
 
-/// Texts, and how often each occurs. No output depends on the order.
+/// Texts, and how often each occurs. Nothing that is printed depends on the arbitrary order of an unordered_map.
 using TextCounts = std::unordered_map<std::string, int64_t>;
 /// The most frequent texts, at most `size_max`, each of which occurs at least `count_min` times. Sorted by falling count,
 /// and by bytes among equal counts.

@@ -65,8 +65,9 @@ std::optional<rlim_t> allow_open_files(rlim_t count);
 /// The number of files that a launcher has open: per task a port or input pipe, two output pipes and a log; and 64 more.
 constexpr rlim_t files_for(size_t tasks) { return 4 * tasks + 64; }
 
-/// A running program and its process group, which the destructor kills. Use it on the thread that starts it, with an
-/// OrphanAdoption. If the thread dies, the kernel sends a SIGTERM (told_of_our_death), and the Guard kills the rest.
+/// A running program and its process group. The destructor kills all processes of the group. Use an object only on the
+/// thread that made it, and while an OrphanAdoption exists. If this thread dies, the kernel sends the program a SIGTERM
+/// (Program::told_of_our_death), and the guard, a helper process (guard.h), kills what is left of the group.
 class ChildGroup {
  public:
   /// Unavailable: no process can be made, or the program cannot be run at the moment; FailedPrecondition: it cannot be run.

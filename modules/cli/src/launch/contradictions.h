@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Finds contradictions between a job and the program's flags, or the variables that `env` sets before the program.
+/// Finds contradictions in the command of a job: flags of its program, and variables set in front of the program (as in
+/// `env NAME=VALUE PROGRAM`), that say something else about the job than its launcher does.
 #include <optional>
 #include <string_view>
 

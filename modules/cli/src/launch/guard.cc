@@ -112,7 +112,8 @@ class GuardProcess {
     bool leaderless() const { return ::kill(id, 0) != 0 && errno == ESRCH; }
   };
 
-  /// Shields the guard from signals of a terminal, and closes the pipes and files that it would otherwise keep open.
+  /// Shields this process from signals of a terminal. Closes the pipes and files that fork() has copied from the launcher:
+  /// as long as they are open here, their readers would not see an end of file.
   void become_inconspicuous() {
     ::setsid();
     ::prctl(PR_SET_NAME, "shoal-guard");
@@ -162,7 +163,7 @@ class GuardProcess {
           ::kill(-group.id, SIGTERM);
         }
       }
-      pause();  // The tasks are no children of the guard, so no signal reports their ends.
+      pause();  // Polls: the tasks are not children of this process, so no SIGCHLD reports that they have ended.
     }
   }
 
@@ -244,7 +245,7 @@ Result<void> Guard::begin() {
   id_ = ::fork();
   if (id_ == 0) {
     pipe.writer.close();
-    // fork() passes on the groups that exist already: the launcher may be killed before it could send them.
+    // The new process gets a copy of groups_ by fork(). If the launcher sent the groups instead, it could be killed before.
     GuardProcess(pipe.reader.number(), folder_, patience_, last_commands_, groups_).run();
   }
   if (id_ < 0) return unavailable("no process can be made: " + no_thread_text(errno));

@@ -19,7 +19,7 @@ struct LaunchOptions {
   PolicyOptions policy{};
   std::optional<HostsOptions> hosts{};  ///< The hosts that run the job; nothing: this machine.
   bool json = false;                    ///< True: standard output has nothing but the results, as one line of JSON.
-  bool table = true;  ///< True: a terminal shows a table that is redrawn, and few lines above it, instead of all lines.
+  bool table = true;  ///< True: a terminal shows a table of the tasks and only important lines; false: all lines.
 };
 
 /// Prints the commands that run_job() would start, and starts nothing: one shell command per task, without the token; with

@@ -20,7 +20,8 @@ class LostSteps {
   std::string line() const;
 
  private:
-  /// How often the global step went back to a certain step (the key of the map), and how many steps were lost in total.
+  /// `times`: how often a task's global step went back to the step that is the key in tasks_; `steps`: how many steps were
+  /// lost by that in total.
   struct Fall {
     uint64_t steps = 0;
     uint64_t times = 0;

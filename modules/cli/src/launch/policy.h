@@ -4,11 +4,11 @@
 /// state machine without processes and without a clock: callers tell it what happened and when, carry out the actions that
 /// it returns, and tell it how every task ended.
 ///
-///   training --- the chief ended with 0 ---> finishing: the evaluator evaluates once more, the others leave
-///      |  |  |-- another process has a port -> moving: all are killed, and started again with other ports
-///      |  |----- a first signal ------------> interrupted: each task saves and leaves by itself; if somebody will
-///      |  |                                   start the job again, it ends with status 143
-///      |-------- a task failed for good ----> stopping: the others are asked to leave, then killed
+///   training --- the chief ended with 0 ---> finishing: the evaluator evaluates once more, the others end
+///      |  |  |-- a port is taken -----------> moving: all tasks are killed, and started again with other ports
+///      |  |----- a first signal ------------> interrupted: each task saves its work and ends; a task that expects to
+///      |  |                                   be started again later ends with status 143
+///      |-------- a task failed for good ----> stopping: the others are asked to end, then killed
 #include <cstdint>
 #include <optional>
 #include <string>
@@ -109,7 +109,8 @@ class JobPolicy {
   std::optional<int> status() const { return over_; }
   /// True from the time on when the chief has ended with 0.
   bool trained() const { return trained_; }
-  /// True while tasks take time to leave as requested. Their child processes must not be killed at once then, either.
+  /// True while tasks save and end because they were asked to, which takes time. While this is true, the launcher does
+  /// not kill child processes that outlive the program of their task.
   bool lets_leave() const { return phase_ == Phase::kInterrupted || phase_ == Phase::kStopping; }
   TaskState state_of(size_t task) const { return {tasks_[task].runs, tasks_[task].done, tasks_[task].start_at}; }
   /// True if --chaos has killed the task, and ended() has not reported its end yet.

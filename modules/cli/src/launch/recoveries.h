@@ -28,7 +28,7 @@ class Recoveries {
 
   /// How often a new process of the task was started, not counting the first.
   int restarts(size_t task) const { return tasks_[task].starts; }
-  /// One line for each task that was started again:
+  /// One line for each task that was started again ("chaos" means that --chaos had killed the task):
   ///   "worker 1 was started again 3 times (2 of them after chaos); it was back after 0.2, 1.1, 0.3 s"
   std::vector<std::string> lines() const;
 

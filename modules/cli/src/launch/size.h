@@ -12,9 +12,10 @@ struct FittedSize {
   cluster::ClusterSize size;
   std::optional<std::string> warning{};  ///< Tells the size and why it was reduced; nothing if it was not.
 };
-/// Returns the size of this name (cluster::parse_cluster_size), cut to `trainers_max` trainers. Trainers are the chief and
-/// the workers; at least one worker stays; the number of servers falls in proportion. `room` says in the warning where the
-/// limit comes from ("the 2 cores of this machine"). InvalidArgument for an unknown name.
+/// Returns the cluster size that `name` stands for ("basic", ...; cluster::parse_cluster_size()), reduced to `trainers_max`
+/// trainers. Trainers are the chief and the workers. At least one worker remains, and the number of servers is reduced in
+/// proportion. `room` tells in the warning where the limit comes from ("the 2 cores of this machine"). InvalidArgument for
+/// an unknown name.
 Result<FittedSize> fit_named_size(const std::string& name, int trainers_max, const std::string& room);
 
 }  // namespace shoal::cli::launch

@@ -36,9 +36,9 @@ class TaskProcess {
 
   /// How the process ended, once its group is gone.
   Ending ending() const;
-  /// True if the far end has reported that the task listens at its address.
+  /// True if the script that runs the task on another machine has reported that the task listens at its address.
   bool listens() const { return link_ && link_->listens(); }
-  /// The task's results, if they came over the session.
+  /// The task's results, if the task ran on another machine and its ssh session has brought them.
   std::optional<std::string> report() const { return link_ ? link_->report() : std::nullopt; }
   /// The reason, in a sentence, why the far end could not run the program.
   std::optional<std::string> complaint() const { return link_ ? link_->complaint() : std::nullopt; }

@@ -32,8 +32,8 @@ bool is_usable(Range range) {
          std::isfinite(range.high - range.low);
 }
 
-/// Returns the nearest range in which positions can be computed. Numbers in files may be so large that their difference is
-/// infinite, or so close that no number lies between them.
+/// Changes `range` as little as possible, so that the axis can compute where a value lies between low and high. Numbers in
+/// files may be so large that high - low is infinite, or so close that no number lies between them.
 Range drawable(Range range, bool log) {
   const double least = log ? 1e-300 : -5e307, most = log ? 1e300 : 5e307;
   const auto within = [&](double value) { return std::isnan(value) ? least : std::clamp(value, least, most); };

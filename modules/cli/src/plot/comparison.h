@@ -36,7 +36,7 @@ struct CurveComparison {
   Key key;
   int64_t count_a = 0, count_b = 0, last_step_a = 0, last_step_b = 0;
   int64_t compared = 0;                     ///< The number of steps at which both runs have a value.
-  std::optional<int64_t> last_same;         ///< The last step before `first` at which the values are equal.
+  std::optional<int64_t> last_same;         ///< The last step with equal values in both runs, before they first differ.
   std::optional<StepDifference> first;      ///< The first step at which the values differ.
   std::optional<StepDifference> first_far;  ///< The first step where the difference exceeds kFar times the larger value.
 };

@@ -16,8 +16,9 @@ struct Confusion {
 /// shoal_confusion_matrix, or from scalars "confusion/<label>/<prediction>" of one step.
 std::map<std::string, Confusion> confusions_of(const History& history);
 
-/// Draws a panel for each run and matrix whose name (or whose tag's name) matches `tags` (default: all). A colour shows the
-/// share of a cell in its row. NotFound if there is none.
+/// Draws a panel for each confusion matrix of each run. `tags`: patterns for the names of matrices; if empty, draws all.
+/// A cell's colour shows its share of the sum of its row, which has all examples of one label. NotFound if no run has a
+/// matrix to draw.
 Result<Figure> draw_confusions(const std::vector<RunToDraw>& runs, const std::vector<std::string>& tags);
 
 }  // namespace shoal::cli::plot

@@ -13,7 +13,8 @@ constexpr size_t kTableValuesMax = size_t(1) << 22;
 template <class Map>
 void drop_void(Map& sequences, const monitor::EventStart& start, bool of_training) {
   for (auto& [key, sequence] : sequences) {
-    // All training values read so far precede this start, since files are read in order; for evaluations wall time decides.
+    // Drops all training values from the start's first step on: files are read in order, so these are older than the start.
+    // Evaluations come from other files. Of these, drops those that were written before the start by their wall times.
     if (key.source.empty() == of_training) sequence.drop_from(start.first_step, of_training ? INFINITY : start.wall_time);
   }
 }
@@ -84,8 +85,8 @@ Result<void> HistoryReader::read_file(const std::string& source, File& file) {
 
 void HistoryReader::begin_training(const monitor::EventStart& start) {
   if (!std::isfinite(start.wall_time)) return;
-  // Only training that starts again at an earlier step makes evaluations void. The evaluator's clock may be behind, so
-  // wall time alone cannot decide.
+  // Evaluations are dropped only if this start of training goes back to a step that the run had passed already. Wall time
+  // alone cannot decide which evaluations came before the start, because the evaluator's clock may be behind.
   const bool goes_back = newest_step_ >= start.first_step;
   newest_step_ = std::min(newest_step_, start.first_step - 1);
   drop_void(history_.scalars, start, true);

@@ -52,7 +52,7 @@ struct History {
   double seconds_at(double wall) const;
 };
 
-/// The values to keep besides scalars, and whether files stay open.
+/// Which values a HistoryReader keeps besides scalars, and whether it leaves event files open between calls of read().
 struct Kept {
   bool histograms = false;
   bool tables = false;

@@ -65,7 +65,7 @@ Task<Result<void>> follow_until_end(Environment& env, Context& context, ChosenSi
     drawing.draw(context, seen.figure, chosen);
     if (seen.ended || !context.out) co_return Result<void>();
     const Result<void> slept = co_await env.sleep_for(kLookEvery, env.interrupted());
-    if (!slept) co_return Result<void>();  // Ctrl-C is the normal end.
+    if (!slept) co_return Result<void>();  // The user ends the display by Ctrl-C, so this is no error.
   }
 }
 

@@ -5,10 +5,9 @@
 
 namespace shoal::cli::plot {
 
-/// Returns the exponential moving average: each value averaged with the values before it by `weight` in [0, 1), divided by
-/// the sum of the weights, so that the first values are not drawn towards zero: s(n) = sum of weight^(n-i) v(i) / sum of
-/// weight^(n-i). Values that are not finite stay unchanged and do not enter the average. Weight 0 returns the values
-/// unchanged.
+/// Returns the exponential moving average with `weight` in [0, 1): s(n) = sum of weight^(n-i) v(i) / sum of weight^(n-i),
+/// over all i up to n. The division by the sum of the weights keeps the first values from being drawn towards zero. Values
+/// that are not finite stay unchanged and do not enter the average. Weight 0 returns the values unchanged.
 /// Source: TensorBoard, tensorboard/components/vz_line_chart2/line-chart.ts, resmoothDataset().
 std::vector<double> smoothed(const std::vector<double>& values, double weight);
 

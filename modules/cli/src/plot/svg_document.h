@@ -34,7 +34,7 @@ class SvgDocument {
   std::string body_;
 };
 
-/// The second line of every file.
+/// The second line of every SVG file that `shoal plot` writes. It shows that such a file may be overwritten.
 inline constexpr std::string_view kSvgMark = "<!-- drawn by shoal plot -->";
 
 /// Formats a coordinate with at most two decimals: "12.5", "300".

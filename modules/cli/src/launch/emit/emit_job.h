@@ -15,7 +15,7 @@ struct EmitJob {
   cluster::ClusterSize size;
   std::vector<std::string> command;  ///< The program and its arguments.
   std::string name{};        ///< The job's name: lower-case letters, digits and '-'. Empty: made from the program's name.
-  std::string image{};       ///< The image of containers. Empty: `name`.
+  std::string image{};       ///< The image that containers run. If empty, emit() sets it to `name`.
   std::string rendezvous{};  ///< For systemd: the host:port at which rank 0 answers.
   std::string model_dir{};   ///< The model's folder, which emit() reads from `command`.
   PolicyOptions policy{};    ///< How often tasks are restarted, and how long they may take to leave.

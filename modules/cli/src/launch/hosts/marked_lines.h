@@ -7,18 +7,21 @@
 
 namespace shoal::cli::launch {
 
-/// Splits a stream: text from a mark to the end of the line belongs to the script, all other text to the program. A mark
-/// may stand anywhere on a line, since the program's last line may have no end when the script reports something.
+/// Splits a stream into which a program and the script that runs it both write. The script's reports begin with a mark, a
+/// random word, and last to the end of the line; all other text is the program's. A mark may stand in the middle of a line,
+/// since the program may not have ended its line when the script reports something.
 class MarkedLines {
  public:
   static constexpr size_t kLineBytesMax = size_t(1) << 20;
 
   explicit MarkedLines(std::string mark) : mark_(std::move(mark)) {}
 
-  /// Returns the bytes that surely belong to the program. Puts the script's reports, without mark and line end, into
-  /// `said`. A report longer than kLineBytesMax is cut.
+  /// Takes the next bytes of the stream, and returns those that the program wrote. Bytes that could become a report are
+  /// kept for the next call. Puts the reports of the script into `said`, each without its mark and line end. A report
+  /// longer than kLineBytesMax is cut.
   std::string take(std::string_view bytes, std::vector<std::string>& said);
-  /// Call it at the end of the stream: returns the rest, which is the program's.
+  /// Call it at the end of the stream. Returns the bytes that take() still keeps because they could have become a report.
+  /// No report was completed, so they count as text of the program.
   std::string finish();
 
  private:

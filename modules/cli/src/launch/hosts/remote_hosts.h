@@ -44,7 +44,8 @@ class RemoteHosts final : public Machines {
 
   /// The ssh command of a task, without the text that its session reads, for a dry run.
   std::vector<std::string> ssh_for(size_t task, const TaskStart& how) const;
-  /// The command on the task's host: the wrapper, the program's name on this host, and its arguments.
+  /// The command that runs on the task's host: a --wrapper such as `taskset -c 0` if the user gave one, the program's
+  /// name on this host, and the program's arguments.
   std::vector<std::string> command_of(size_t task) const;
 
  private:
