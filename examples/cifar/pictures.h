@@ -19,8 +19,8 @@ class Pictures {
   Pictures(const shoal::CommandLine& line, std::vector<int64_t> classes, uint64_t seed);
   ~Pictures();
   // training() and test() raise the errors of read_records() and of_classes().
-  const Images& training();  ///< All ten classes: 50,000 pictures, or 20,000 drawn ones.
-  const Images& test();      ///< All ten classes: 10,000 pictures, or 2,000 drawn ones.
+  const Images& training();  ///< With all ten classes: 50,000 pictures from files, or 20,000 generated ones.
+  const Images& test();      ///< With all ten classes: 10,000 pictures from files, or 2,000 generated ones.
   bool drawn() const { return !line_.data_dir; }
 
  private:

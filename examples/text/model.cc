@@ -16,8 +16,8 @@ namespace nn = shoal::nn;
 namespace ops = shoal::ops;
 using shoal::Value;
 
-/// Returns the number of characters. Also records in the graph's meaning (graph/meaning.h) which character each id stands
-/// for. The ops do not show this, so a model of another text could otherwise be mistaken for this one.
+/// Returns the number of characters. Also records in the graph which character each id stands for (graph/meaning.h). The
+/// ops do not show this. Without the record, a model of another text could be mistaken for this one.
 int64_t note_characters(const shoal::Features& features, const shoal::Params& params) {
   std::vector<std::string> characters;
   for (const char character : params.get_string("characters")) characters.emplace_back(1, character);

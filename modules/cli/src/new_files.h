@@ -15,7 +15,7 @@ struct NewFile {
 };
 /// Writes all files or none. FailedPrecondition if one exists already; Unavailable if one cannot be made.
 Result<void> write_new_files(const std::vector<NewFile>& files);
-/// Makes a folder that only its owner can look into, if it does not exist. Unavailable if it cannot be made.
+/// Makes the folder `path`, unless it exists already. Only its owner can open it. Unavailable if it cannot be made.
 Result<void> make_folder(const std::string& path);
 
 }  // namespace shoal::cli

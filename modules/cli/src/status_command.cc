@@ -56,7 +56,7 @@ struct Question {
   /// tcp, and then over shared memory if no task answers.
   std::vector<transport::Endpoint> endpoints;
   std::string task;    ///< The name of the task, "worker 1"; empty: the task that answers.
-  std::string run;     ///< The run of the rendezvous; empty: any.
+  std::string run;     ///< Only a rendezvous of this run (SHOAL_RUN) may answer; empty: of any run.
   bool itself = true;  ///< True: asks a task about itself; false: asks it about another task.
 };
 

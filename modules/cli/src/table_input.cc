@@ -111,9 +111,9 @@ Error twice(const std::string& name, const std::string& who) {
 Result<std::vector<std::string>> columns_of(const ExportedTensor& tensor, bool only, const Header& header,
                                             const TableChoice& choice) {
   SHOAL_TRY(const int64_t count, values_per_row(tensor));
-  // Stops at the first name that the table lacks, because the number of values in an export may be arbitrarily large.
   const auto expected = [&](int64_t i) { return count == 1 ? tensor.name : tensor.name + "/" + std::to_string(i); };
   std::vector<std::string> columns;
+  // Stops at the first name that the table lacks: `count` comes from the export and may be arbitrarily large.
   while (int64_t(columns.size()) < count && header.contains(expected(int64_t(columns.size())))) {
     columns.push_back(expected(int64_t(columns.size())));
   }

@@ -62,8 +62,8 @@ std::optional<std::string> contradiction(const std::string& what, Topic topic, c
   return std::nullopt;
 }
 
-/// Refuses a flag with a value that is given twice. The program would refuse it, too; and of two different counts, this
-/// check could only guess the one that is meant.
+/// Refuses a flag with a value that is given twice, as the program would, too. If a command had both --ps 1 and --ps 2, the
+/// launcher could not know which of them to compare with the job.
 Result<void> check_given_once(const ProgramCommand& command) {
   const auto with_values = flags_with_values();
   for (auto given = command.flags.begin(); given != command.flags.end(); ++given) {

@@ -19,8 +19,9 @@ struct JobFacts {
   bool one_machine = true;
 };
 
-/// InvalidArgument, in one sentence, if a flag or variable says which task the process is, sets another size, cluster or
-/// transport than the job has, or is given twice; or if the program is itself a launcher.
+/// Checks the `words` that each task of a job runs (`command`: the same words, split by read_command()). InvalidArgument,
+/// in one sentence, if a flag or variable says which task the process is, or sets another size, cluster or transport than
+/// the job has; if a flag is given twice; or if the program is itself a launcher.
 Result<void> check_contradictions(const ProgramCommand& command, std::span<const std::string> words, const JobFacts& job);
 
 }  // namespace shoal::cli::launch

@@ -20,10 +20,11 @@ struct LastCommand {
   std::string input;
 };
 
-/// A launcher tells its guard which process groups exist. If the guard's socket closes without a farewell, the launcher has
-/// died: its tasks have got a SIGTERM from the kernel (ChildGroup), on which a chief saves and the job ends. The guard
-/// sends a SIGTERM to groups in which only children of a task are left, and the word `term` to sessions with other
-/// machines. After a while the guard kills the groups that are left.
+/// A guard is a helper process that ends the tasks of a launcher that has died. The launcher tells it over a socket which
+/// process groups exist. If the socket closes without a farewell, the launcher is dead. The kernel has then sent a SIGTERM
+/// to the main process of each task (ChildGroup), on which a chief saves and the job ends. The guard sends SIGTERM to each
+/// group whose main process is gone, and the line "term" to each ssh session of a task on another machine. It kills groups
+/// that still exist after `patience`.
 class Guard {
  public:
   /// `patience`: how long tasks may take to leave once their launcher is dead. Then `last_commands` run, all at once, for

@@ -10,7 +10,7 @@ namespace shoal::cli::launch {
 namespace {
 
 constexpr std::string_view kWaitingFor = "waiting for ";
-// Pairs: how a trainer's line begins, and the words that stand before the step in this line.
+// How a trainer's log line begins, and the words after which it gives the global step: "loss = 0.5, step = 100".
 constexpr std::pair<std::string_view, std::string_view> kTrainersSteps[]{{"loss = ", ", step = "},
                                                                          {"training finished", " at global step "}};
 

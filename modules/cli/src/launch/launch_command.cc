@@ -195,7 +195,8 @@ Result<LaunchOptions> options_from(const Context& context, const LaunchArguments
   return options;
 }
 
-/// Kubernetes takes several files as documents of one stream, divided by "---"; each other kind has one file.
+/// Writes the files of --emit into --emit-dir, or without it to standard output. There "---" divides several files, which
+/// only Kubernetes has: it reads them as the documents of one YAML stream.
 Result<int> emit_job(Context& context, const LaunchArguments& arguments) {
   launch::EmitJob job{.size = {},
                       .command = context.program,

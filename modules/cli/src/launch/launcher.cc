@@ -27,7 +27,8 @@ namespace shoal::cli::launch {
 namespace {
 
 constexpr Duration kLookAtPorts = std::chrono::milliseconds(100);
-constexpr Duration kPatienceOfGuard = std::chrono::seconds(20);  // As long as servers wait for the end of a job.
+// How long tasks may take to end once their launcher has died; servers wait as long for the end of a job.
+constexpr Duration kPatienceOfGuard = std::chrono::seconds(20);
 
 /// One task of the job, from the start of its first process to the end of its last.
 struct Seat {
@@ -127,7 +128,7 @@ class Launcher {
   std::optional<SignalInbox> inbox_{};
   std::optional<Guard> guard_{};
   std::unique_ptr<Machines> machines_;
-  std::vector<Seat> seats_;  // In the order of the policy's tasks.
+  std::vector<Seat> seats_;  // Element i belongs to task i of policy_.
 };
 
 Result<int> Launcher::run() {
@@ -360,8 +361,8 @@ Result<void> Launcher::end(size_t task) {
 
 Ending Launcher::ending_of(size_t task) const {
   Ending ending = seats_[task].running->ending();
-  // The task's processes are gone, so a process that still listens at its address is not part of the job.
   if (ending.clean() || ending.signal != 0) return ending;
+  // All processes of the task are gone. If one still listens at the task's address, it is not part of the job.
   const std::vector<size_t> listening = machines_->listening();
   ending.port_taken = ending.port_taken || std::find(listening.begin(), listening.end(), task) != listening.end();
   return ending;

@@ -16,8 +16,8 @@ namespace {
 constexpr Duration kFirstNote = std::chrono::seconds(10);
 constexpr Duration kNoteEvery = std::chrono::seconds(60);
 
-/// The reason why a restart cannot help: the exit statuses of wrong usage or configuration, of a loss that is not a number,
-/// and of damaged data. Null for any other end. It knows the same statuses as is_permanent_status().
+/// Says in words why another start of the task would fail in the same way; null if it may succeed. Has words for the exit
+/// statuses for which is_permanent_status() returns true.
 const char* permanent(const Ending& ending) {
   if (ending.signal != 0) return nullptr;
   switch (ending.status) {
@@ -115,7 +115,8 @@ Actions JobPolicy::interrupted(int signal, SteadyTime now) {
     told_to_give_way_ = options_.terminate_means_leave && signal != SIGINT;
     trainers_gave_way_ = told_to_give_way_ && !tasks_[0].runs && !trained_;
     for (size_t i = told_to_give_way_ ? 0 : 1; i < tasks_.size(); ++i) {
-      if (!tasks_[i].runs) tasks_[i].last_status = 0;  // Drops the failure of a task that no longer needs a restart.
+      // The failure of a task that waits for its restart must not become the status of the job, which ends on request.
+      if (!tasks_[i].runs) tasks_[i].last_status = 0;
     }
     if (!moving) send_all(signal);
   }
@@ -176,7 +177,8 @@ void JobPolicy::chief_ended(SteadyTime now) {
   phase_ = Phase::kFinishing;
   limit_ = now + options_.stop_limit;
   for (Entry& entry : tasks_) {
-    if (entry.task.role != Role::kEvaluator) entry.start_at.reset();  // A task other than the evaluator has no work left.
+    // Cancels planned restarts, except the evaluator's: only the last evaluation is still to be done.
+    if (entry.task.role != Role::kEvaluator) entry.start_at.reset();
     if (entry.task.role == Role::kEvaluator && (entry.runs || entry.start_at)) {
       evaluation_limit_ = now + options_.last_evaluation_limit;
       next_note_ = now + kFirstNote;

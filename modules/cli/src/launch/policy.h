@@ -170,7 +170,7 @@ class JobPolicy {
   std::optional<SteadyTime> first_signal_{};
   // At this time all tasks that still run are killed, except an evaluator that is waited for.
   std::optional<SteadyTime> limit_{};
-  std::optional<SteadyTime> evaluation_limit_{};  // When an evaluator that is waited for is killed, too.
+  std::optional<SteadyTime> evaluation_limit_{};  // When the evaluator, for whose last evaluation the job waits, is killed.
   std::optional<SteadyTime> next_note_{};         // The time of the next line about the wait for the evaluator.
   std::optional<SteadyTime> next_chaos_{};
   std::optional<ChaosDraws> draws_{};

@@ -23,7 +23,8 @@ constexpr std::string_view kIpv4[] = {"0100007F", "00000000", "7F000001"};
 // A socket for any IPv6 address also takes connections by IPv4.
 constexpr std::string_view kAnyIpv6 = "00000000000000000000000000000000";
 
-/// Adds the listening ports of a table. Its columns are: number, local address:port, remote address:port, state, and more.
+/// Adds the ports of listening sockets to `ports`. `table` is the text of /proc/net/tcp or /proc/net/tcp6, with the columns
+/// number, local address:port, remote address:port, state, and more.
 void add_listening(std::string_view table, bool ipv6, std::set<uint16_t>& ports) {
   std::istringstream lines{std::string(table)};
   std::string line, number, local, remote, state;

@@ -30,7 +30,7 @@ Result<void> check_loopback();
 /// The ports at which processes of this machine listen for connections to 127.0.0.1. `ipv4` and `ipv6` are the texts of
 /// /proc/net/tcp and /proc/net/tcp6.
 std::set<uint16_t> listening_ports(std::string_view ipv4, std::string_view ipv6);
-/// Reads the two texts from /proc now, and returns the ports as the function above.
+/// The same as the function above, for the present contents of /proc/net/tcp and /proc/net/tcp6.
 std::set<uint16_t> listening_ports();
 
 }  // namespace shoal::cli::launch

@@ -18,8 +18,8 @@ class Recoveries {
 
   /// Reports that the task is gone, and may come back.
   void ended(size_t task, bool by_chaos, SteadyTime now);
-  /// Reports that a new process of the task runs. A task without an address counts as back now; any other counts as back
-  /// when it listens, if that happens within kAwaitedMax.
+  /// Reports that a new process of the task runs. The task counts as recovered now if it has no address; else it counts as
+  /// recovered when it listens at its address, if that happens within kAwaitedMax.
   void started(size_t task, bool has_address, SteadyTime now);
   /// Reports that the task listens at its address.
   void listens(size_t task, SteadyTime now);

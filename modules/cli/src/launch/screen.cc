@@ -10,7 +10,7 @@ namespace shoal::cli::launch {
 namespace {
 
 constexpr Duration kDrawEvery = std::chrono::milliseconds(500);
-// A pause this long means that Ctrl-Z stopped this process: otherwise it draws more often.
+// The table is drawn every kDrawEvery. If it was not drawn for this long, the user must have stopped this process (Ctrl-Z).
 constexpr Duration kSurelyStopped = std::chrono::seconds(2);
 
 }  // namespace

@@ -13,8 +13,8 @@ namespace shoal::cli::plot {
 enum class XAxis { kStep, kTime, kExamples };
 
 struct CurveOptions {
-  /// Patterns with * and ? that match a tag, folder/tag ("eval/loss") or train/tag. Default: the loss of training, and
-  /// loss, accuracy and auc of evaluations.
+  /// Patterns with * and ?. A pattern matches a tag ("loss") in any folder, or a tag with the name of its folder in front
+  /// ("eval/loss"; "train/loss" for training). Default: the loss of training, and loss, accuracy and auc of evaluations.
   std::vector<std::string> tags;
   XAxis x = XAxis::kStep;
   double smooth = 0;  ///< The weight of smoothed() for curves of training, in [0, 1).

@@ -41,7 +41,8 @@ HistoryReader::HistoryReader(Storage& storage, std::string folder, Kept kept) : 
 
 Result<void> HistoryReader::read() {
   SHOAL_TRY(const std::vector<FileInfo> entries, storage_.list(history_.folder));
-  // Training is read first, since its starts decide which evaluations are void.
+  // The events of training are read first: they tell when training went back to an earlier step. Evaluations of later steps
+  // that were made before that time do not count.
   SHOAL_TRY_VOID(read_folder("", history_.folder));
   for (const FileInfo& entry : entries) {
     if (entry.is_folder && entry.name.starts_with("eval")) {

@@ -182,7 +182,7 @@ Result<int> plot_runs(Context& context, const PlotArguments& arguments) {
   const plot::ChosenSize chosen{arguments.width, arguments.height};
   if (arguments.follows) {
     SHOAL_TRY_VOID(plot::follow(context, chosen, [&]() -> Result<plot::Look> {
-      // Asks for the end before it reads, so that it misses no event that was written before the end.
+      // Asks whether training has ended before it reads the events: in the other order, it could miss the last events.
       plot::Look look{.figure = {}, .ended = runs.ended()};
       const Result<void> read = runs.read();
       Result<plot::Figure> figure =

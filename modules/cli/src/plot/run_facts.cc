@@ -16,7 +16,8 @@ namespace {
 
 constexpr uint64_t kReportBytesMax = uint64_t(16) << 20;
 
-/// Turns a damaged file into a complaint. True if the value was read.
+/// Returns true if `result` has a value, false if the file does not exist or is damaged. Adds a complaint to `facts` for a
+/// damaged file. Returns any other error.
 template <class T>
 Result<bool> heard(const Result<T>& result, RunFacts& facts) {
   if (result) return true;
@@ -34,7 +35,7 @@ void take_report(const json::Json& report, RunFacts& facts) {
   const auto flags = report.find("flags");
   if (flags == report.end() || !flags->is_object()) return;
   for (const auto& [name, value] : flags->items()) {
-    if (!value.is_object()) facts.facts["flags." + name] = value;  // A flag is a single value or a list.
+    if (!value.is_object()) facts.facts["flags." + name] = value;  // Skips objects: a flag is a single value or a list.
   }
 }
 

@@ -80,7 +80,7 @@ class SearchRun {
   std::deque<tuning::TunerAction> actions_;  // Actions of the tuner that are still to be carried out.
   bool carries_out_ = false;
   std::vector<std::pair<int64_t, SteadyTime>>
-      held_back_;  // Trials whose old process still runs, each with the end of the wait for that process.
+      held_back_;  // Trials that wait until their old process has ended, each with the time when the search gives up.
   SteadyTime next_look_{};
   uint64_t bytes_of_a_trial_ = 0;  // The most memory of any trial that has evaluated.
 };
@@ -154,8 +154,8 @@ Result<void> SearchRun::carry_out(const tuning::TunerActions& actions) {
   return {};
 }
 
-/// Starts the process of a trial, or holds the trial back while its old process runs. A program that cannot be started at all
-/// would fail every trial for good, so its error ends the search, and the trial stays waiting.
+/// Starts the process of a trial. If an old process of this trial still runs, adds the trial to held_back_ instead. Returns
+/// an error, which ends the search, if no start of the program can succeed: otherwise every trial would count as failed.
 Result<void> SearchRun::begin(int64_t number) {
   auto running = RunningTrial::start(context_.storage, options_, file_, tuner_.trials()[size_t(number)]);
   if (!running && exit_status(running.error().kind()) != 1) {
@@ -274,7 +274,7 @@ Result<void> SearchRun::settle_ends() {
 Result<void> SearchRun::end(std::list<RunningTrial>::iterator running) {
   const int64_t number = running->number();
   guard_->remove(running->group().id());
-  // The tuner gets the evaluations since the last call of new_evaluations(), too.
+  // Evaluations that the trial has made since it was last looked at go to the tuner before the end of the trial does.
   for (const Evaluation& one : running->new_evaluations()) {
     SHOAL_TRY_VOID(carry_out(tuner_.evaluated(number, one.step, one.value, steady_now())));
   }

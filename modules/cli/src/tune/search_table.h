@@ -10,11 +10,11 @@
 
 namespace shoal::cli::tune {
 
-/// Returns the lines of a table: a head, the best trial, the running trials, then the others, the better ones first. If the
-/// terminal has too few lines, the last line says how many trials are left out.
+/// Returns the lines of a table: the titles, the best trial, the running trials, then the other trials, better ones first.
+/// If the terminal has too few lines, the last line says how many trials are left out.
 std::vector<std::string> search_lines(const tuning::Tuner& tuner, TableSize size);
 
-/// Returns all trials in order as CSV (RFC 4180) with a head: trial, state, value, step, seconds, attempts, status, error,
+/// Returns all trials in order as CSV (RFC 4180). The columns: trial, state, value, step, seconds, attempts, status, error,
 /// and a column "param.NAME" for each parameter of the space, which is empty for trials without the parameter.
 std::string trials_csv(const tuning::Tuner& tuner, const tuning::Space& space);
 

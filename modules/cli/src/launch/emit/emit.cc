@@ -64,7 +64,7 @@ Result<void> check_options(const EmitJob& job, const Engine& engine) {
   return {};
 }
 
-/// Checks the address at which the tasks of all units find each other. All machines have to reach this address.
+/// Checks --rendezvous: the address at which tasks that systemd starts find each other. All machines have to reach it.
 Result<void> check_rendezvous(const std::string& rendezvous) {
   if (rendezvous.empty()) {
     return invalid_argument(

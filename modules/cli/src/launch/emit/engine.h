@@ -26,11 +26,11 @@ struct Engine {
   std::span<const OptionWithoutPlace> without;  ///< Options of `shoal launch` that this engine cannot obey.
 };
 
-/// Returns the engines of all kinds of --emit.
+/// Returns a description of each system for which --emit can write files (Kubernetes, Slurm, systemd, compose).
 std::span<const Engine> engines();
 
-/// Checks the program's words: they can be written to the file, hold no secret, and contradict neither the job nor the
-/// engine. Sets `job.model_dir`. InvalidArgument for a word that fails a check.
+/// Checks the words of job.command: that each can be written to the emitted file and holds no secret, and that none
+/// contradicts the job or `engine` (such as Kubernetes). InvalidArgument for a word that fails a check. Sets job.model_dir.
 Result<void> check_program(EmitJob& job, const Engine& engine);
 /// InvalidArgument if `image` is no reference of an image, by the grammar of the Open Container Initiative's distribution
 /// specification and Docker's reference package.

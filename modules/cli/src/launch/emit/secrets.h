@@ -11,9 +11,9 @@
 namespace shoal::cli::launch {
 
 /// InvalidArgument if a word holds a secret. The error names the kind of secret without showing it. Secrets are: the token
-/// of a job; a private key; an address with a password in it; a value, other than "$...", of a variable or flag whose name
-/// tells that it is a secret (AWS_SECRET_ACCESS_KEY=, --api-key, --param password=), also within a longer word, such as the
-/// script of sh -c. `way_out`: advice for the end of the error's message.
+/// of a job; a private key; an address with a password in it; and the value of a variable or flag whose name tells that it
+/// is a secret (AWS_SECRET_ACCESS_KEY=, --api-key, --param password=), unless the value is "$...". Secrets are also found
+/// inside longer words, such as the script of sh -c. `way_out`: advice for the end of the error's message.
 Result<void> check_no_secrets(std::span<const std::string> words, std::string_view way_out);
 
 /// Whether the name of a variable or flag says that it holds a secret itself, rather than, say, the name of a file.

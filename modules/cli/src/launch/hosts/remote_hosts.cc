@@ -15,7 +15,8 @@ namespace {
 
 constexpr Duration kPreparing = std::chrono::seconds(30);
 constexpr Duration kCleaning = std::chrono::seconds(10);
-// Systems choose ports above this range for outgoing connections, so none of these takes the port of a dead task.
+// Tasks listen at ports from this range. Operating systems choose higher ports for outgoing connections, so no such
+// connection takes the port of a task that has died and is to be started again.
 constexpr uint16_t kFirstPort = 20'000, kPorts = 12'000;
 
 /// True for a name, which a host has to resolve; false for an IPv4 address or an IPv6 address in brackets.
@@ -46,7 +47,8 @@ Result<std::unique_ptr<RemoteHosts>> RemoteHosts::create(Storage& storage, Hosts
   made->job_ = storage.unique_name();
   made->draws_.emplace(hash64(made->job_));
   SHOAL_TRY(made->ssh_file_, find_program(made->options_.ssh.front()));
-  // Variables for tasks go through the input of their sessions: other users could see them in the environment of ssh.
+  // Removes the SHOAL_ variables from the environment of ssh. One may hold the job's token, which only the tasks need. They
+  // get these variables (forwarded_) by the standard input of their ssh sessions.
   made->ssh_environment_ = environment_without("SHOAL_");
   SHOAL_TRY(made->forwarded_, with_token_read(variables_that_begin_with("SHOAL_")));
   allow_open_files(files_for(made->tasks_.size()));
@@ -206,7 +208,8 @@ Result<TaskProcess> RemoteHosts::start(size_t task, const TaskStart& how, TaskSt
   std::string mark = fresh_mark();
   std::string script = supervising_script(supervision_of(task, how, mark));
   Program program = ssh(places_[task], script);
-  program.told_of_our_death = false;  // If this launcher dies, ssh lives on, so that the guard can ask the task to leave.
+  // ssh must live on if this launcher dies: the guard process then uses it to ask the remote task to save and end.
+  program.told_of_our_death = false;
   SHOAL_TRY(ChildGroup group, ChildGroup::start(program));
   SessionLink link(std::move(group.input()), std::move(script), std::move(mark), steady_now());
   link.write();

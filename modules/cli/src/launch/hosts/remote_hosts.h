@@ -42,7 +42,7 @@ class RemoteHosts final : public Machines {
   std::vector<size_t> listening() const override { return {}; }  // The sessions report who listens.
   std::vector<std::string> clean_up(SignalInbox& inbox) override;
 
-  /// The ssh command of a task, without the text that its session reads, for a dry run.
+  /// The ssh command that starts a task, for --dry-run. The script that ssh reads from its standard input is not included.
   std::vector<std::string> ssh_for(size_t task, const TaskStart& how) const;
   /// The command that runs on the task's host: a --wrapper such as `taskset -c 0` if the user gave one, the program's
   /// name on this host, and the program's arguments.

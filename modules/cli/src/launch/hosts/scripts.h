@@ -18,12 +18,13 @@ namespace shoal::cli::launch {
 /// input is for the script.
 std::string bootstrap(size_t script_bytes);
 
-/// Parameters of the script that prepares a host: a folder for the job, and the program in it if it is sent.
+/// Parameters of the script that prepares a host. The script makes a folder for the job and, if the host does not have the
+/// program, stores the program there.
 struct Preparation {
   std::string mark;
   std::string folder;                    ///< The folder to make.
   std::string work_folder;               ///< The folder in which tasks will run; it has to exist.
-  std::string program;                   ///< The program as the command names it.
+  std::string program;                   ///< The program's name or path, as the user's command gives it.
   std::string copy_name{};               ///< The program's file name in `folder`; empty: the host has the program.
   std::string copy_sum{};                ///< The text that cksum prints for the program.
   std::vector<std::string> addresses{};  ///< Names of hosts that this host has to look up.
@@ -52,8 +53,8 @@ struct Supervision {
 /// program. The script sends no SIGTERM first: a chief would then end the run, which may continue elsewhere.
 std::string supervising_script(const Supervision& supervision);
 
-/// The script that kills the processes that sessions have noted in a job's `folder`, and removes the folder. It reports
-/// `removed`, or `failed SENTENCE`.
+/// The script that removes what a job has left on a host. It kills the processes whose numbers the supervising scripts have
+/// written to files in the job's `folder`, and removes the folder. It reports `removed`, or `failed SENTENCE`.
 std::string cleaning_script(const std::string& mark, const std::string& folder);
 
 }  // namespace shoal::cli::launch

@@ -74,7 +74,7 @@ Ending SessionLink::ending() const {
   if (ending_) return *ending_;
   if (killed_) return {.signal = SIGKILL};
   if (sent_before_begin_ == SIGKILL) return {.signal = SIGKILL};
-  if (sent_before_begin_ != 0) return {};  // The task was asked to leave before it had begun: there was nothing to save.
+  if (sent_before_begin_ != 0) return {};  // Status 0: the task was asked to end before it began, and had nothing to save.
   return {.status = 1, .connection_lost = !complaint_};
 }
 
