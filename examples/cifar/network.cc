@@ -31,8 +31,8 @@ nn::LearningRate in_three_stages(double rate, int64_t steps) {
   return nn::piecewise_constant({half, std::max(half + 1, last * 3 / 4)}, {rate, rate / 10, rate / 100});
 }
 
-/// Returns the number of classes. Also records in the graph's meaning (graph/meaning.h) which class each label stands
-/// for. The ops do not show this, so a model of other classes could otherwise be mistaken for this one.
+/// Returns the number of classes. Also records in the graph which class each label stands for (graph/meaning.h). The ops do
+/// not show this. Without the record, a model of other classes could be mistaken for this one.
 int64_t note_classes(const shoal::Features& pictures, const shoal::Params& params) {
   std::vector<std::string> classes;
   for (const int64_t chosen : params.get_ints("classes")) classes.push_back(std::to_string(chosen));

@@ -7,9 +7,10 @@
 
 namespace cifar {
 
-/// Draws `count` pictures of ten classes in equal parts, in random order: stripes that are horizontal (0 wide, 1 narrow),
-/// vertical (2, 3) or slanting (4), chequers (5 wide, 6 narrow), dots (7), rings (8), a net (9). Place, size, turn and two
-/// colours are random, colours independent of the class; there is noise. A pure function of its arguments.
+/// Draws `count` pictures of ten classes in equal parts, in random order. The classes, with their labels: stripes that are
+/// horizontal (0 wide, 1 narrow), vertical (2 wide, 3 narrow) or slanting (4), chequers (5 wide, 6 narrow), dots (7), rings
+/// (8), a net (9). Place, size, rotation and the two colours are random, whatever the class. Noise is added. A pure
+/// function of its arguments.
 Images draw_patterns(int64_t count, uint64_t seed);
 
 }  // namespace cifar

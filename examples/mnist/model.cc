@@ -23,7 +23,8 @@ Value pixels(const shoal::Features& features) {
   return ops::scale(ops::cast(features.single(), shoal::DType::kFloat32), 1.0 / 255);
 }
 
-/// The rate falls evenly to a tenth: long steps approach the minimum, and short ones settle there.
+/// A learning rate that falls linearly to a tenth over `steps` steps: large updates first approach the minimum, and small
+/// ones then settle there.
 nn::LearningRate slowing_down(double rate, int64_t steps) {
   return [rate, steps](uint64_t step) { return rate * (1 - 0.9 * std::min(1.0, double(step) / double(steps))); };
 }

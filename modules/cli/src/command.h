@@ -25,7 +25,7 @@ struct Context {
   /// False: the exit status is the status of a job, so a failure to write the output does not change the exit status.
   bool output_is_the_product = true;
   std::vector<std::string> program{};  ///< For `launch`, `tune` and `data bench`: the program to start, and its arguments.
-  bool program_is_own = false;         ///< True: `program` begins with the file of this very program.
+  bool program_is_own = false;         ///< True: program[0] is the program that runs now, added by cli_main().
   std::string name = "shoal";          ///< The name of the program that these commands belong to.
 
   /// Writes one sentence to `err`.

@@ -32,7 +32,8 @@ struct MetricsKeyOptions {
   std::optional<std::string> out;
 };
 
-/// Environment variables count only without a --token-file, so another job's token in the environment does no harm.
+/// Reads SHOAL_TOKEN_FILE and SHOAL_TOKEN only if there is no --token-file: these variables may hold the token of another
+/// job.
 Result<int> make_metrics_key(Context& context, const MetricsKeyOptions& options) {
   transport::TokenSources sources{.file = options.token_file, .text = {}};
   if (!sources.file) {

@@ -120,7 +120,7 @@ Result<int> predict(Context& context, ExportedModel& model, const PredictArgumen
   for (Result<bool> end = false; end && !*end && context.out;) {
     const size_t count = read_rows(reader, input, rows, end);
     if (count > 0) {
-      // Rows before a damaged row get their predictions before the error ends the command.
+      // If a row is damaged, the predictions for the rows before it are written, and then the error ends the command.
       SHOAL_TRY_VOID(predict_rows(model, input, std::span(rows).first(count), writer));
       context.out.flush();
     }

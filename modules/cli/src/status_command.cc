@@ -52,7 +52,7 @@ constexpr const char *kTcp = "tcp", *kShm = "shm";
 
 /// The endpoints to ask, and the task to ask about.
 struct Question {
-  /// If there are several, the first endpoint that answers for this run counts. An endpoint without a scheme is tried over
+  /// Endpoints are asked in this order until one answers that belongs to `run`. An endpoint without a scheme is tried over
   /// tcp, and then over shared memory if no task answers.
   std::vector<transport::Endpoint> endpoints;
   std::string task;    ///< The name of the task, "worker 1"; empty: the task that answers.
@@ -161,8 +161,8 @@ Task<Result<Answer>> ask_first(Environment& env, Question question, transport::L
   co_return last;
 }
 
-/// Asks, and asks again if the answer comes from a rendezvous. A rendezvous knows addresses but no step, so a parameter
-/// server is asked for the step: the task itself if it is a server, else ps 0.
+/// Asks the endpoints of `question`. If a rendezvous answers, it knows the addresses of tasks but no global step, so a
+/// parameter server is then asked for the step: the task that the question is about if it is a server, else ps 0.
 Task<Result<Answer>> ask(Environment& env, Question question, transport::LinkOptions link, Deadline deadline) {
   const std::string task = question.task;
   auto asking = ask_first(env, std::move(question), link, deadline);

@@ -20,8 +20,8 @@ struct LinkArguments {
 };
 /// Adds the options --token-file, --tls-dir and --insecure. `arguments` outlives the parsing.
 void add_link_options(CLI::App& app, LinkArguments& arguments);
-/// Reads the secret that the options name. If they name none, the variables SHOAL_TOKEN_FILE, SHOAL_TOKEN, SHOAL_TLS_DIR
-/// and SHOAL_INSECURE count, as for tasks.
+/// Reads the secret that the options name. If they name none, uses the variables SHOAL_TOKEN_FILE, SHOAL_TOKEN,
+/// SHOAL_TLS_DIR and SHOAL_INSECURE, as tasks do.
 Result<transport::LinkOptions> link_from(const LinkArguments& arguments);
 
 /// Makes an environment that has all transports of the build and logs nothing.

@@ -5,8 +5,8 @@
 
 namespace shoal::cli {
 
-/// Returns the file of this program, as execve() got its name (/proc may be missing), or `called` if the system does not
-/// know that name. A name without a folder gets "./", since a bare name would be looked for in PATH.
+/// Returns the path of this program, as the kernel got it in execve() (/proc/self/exe may be missing), or `called` if the
+/// kernel does not tell it. A name without a folder gets "./", since a bare name would be looked for in PATH.
 std::string file_of_this_program(const char* called);
 
 }  // namespace shoal::cli

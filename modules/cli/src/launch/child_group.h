@@ -70,7 +70,8 @@ constexpr rlim_t files_for(size_t tasks) { return 4 * tasks + 64; }
 /// (Program::told_of_our_death), and the guard, a helper process (guard.h), kills what is left of the group.
 class ChildGroup {
  public:
-  /// Unavailable: no process can be made, or the program cannot be run at the moment; FailedPrecondition: it cannot be run.
+  /// Starts a process. Unavailable: the system can make no process now, or cannot run the program now, but a later try may
+  /// succeed. FailedPrecondition: no later try can run the program either.
   static Result<ChildGroup> start(const Program& program);
   ChildGroup(ChildGroup&& other) noexcept;
   ChildGroup& operator=(ChildGroup&&) = delete;

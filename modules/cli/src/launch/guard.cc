@@ -158,7 +158,7 @@ class GuardProcess {
         } else if (!group.told && group.words) {
           group.told = true;
           write_all(group.words.number(), "term\n");
-        } else if (!group.told && group.leaderless()) {  // Live leaders have a SIGTERM from the kernel; one is enough.
+        } else if (!group.told && group.leaderless()) {  // Else the main process lives, and has the kernel's SIGTERM.
           group.told = true;
           ::kill(-group.id, SIGTERM);
         }
@@ -269,7 +269,8 @@ Result<void> Guard::look() {
   return begin();
 }
 
-/// A note to a guard that has just died is lost, but look() starts another guard, which knows all groups.
+/// Tells the guard process that a process group was added or removed. If the guard process has just died, look() starts a
+/// new one, which gets all groups.
 void Guard::tell(char what, pid_t group, int words) {
   Note note{what, group};
   Envelope(note).send(writer_.number(), words);

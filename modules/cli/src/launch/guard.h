@@ -32,9 +32,10 @@ class Guard {
   static Result<Guard> start(std::string folder, Duration patience, std::vector<LastCommand> last_commands = {});
   Guard(Guard&& other) noexcept;
   Guard& operator=(Guard&&) = delete;
-  ~Guard();  ///< Says farewell to the guard, and waits for its end.
+  ~Guard();  ///< Tells the guard process that the launcher ends normally, and waits until the guard process has ended.
 
-  /// `words`: the descriptor of a session's input, open until remove(); -1: the group is a task on this machine.
+  /// `group`: the process group of a new task. `words`: if this is an ssh process for a task on another machine, the
+  /// descriptor of its standard input, open until remove(); -1 for a task on this machine.
   void add(pid_t group, int words = -1);
   void remove(pid_t group);
   pid_t id() const { return id_; }
@@ -49,7 +50,7 @@ class Guard {
   std::string folder_;
   Duration patience_{};
   std::vector<LastCommand> last_commands_;
-  std::map<pid_t, int> groups_;  // Keyed by process group: the `words` given to add().
+  std::map<pid_t, int> groups_;  // From the number of each process group to the descriptor `words` of its add().
   pid_t id_ = -1;
   Descriptor writer_;
 };

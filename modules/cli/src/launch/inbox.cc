@@ -47,7 +47,7 @@ SignalInbox::SignalInbox(SignalInbox&& other) noexcept
 
 SignalInbox::~SignalInbox() {
   if (!reader_) return;
-  take();  // Discards pending signals, which would take effect when the mask below unblocks them.
+  take();  // Discards pending signals: the next line unblocks them, and they would then end this process.
   ::pthread_sigmask(SIG_SETMASK, &blocked_before_, nullptr);
   ::sigaction(SIGPIPE, &pipe_before_, nullptr);
   ::sigaction(SIGCHLD, &child_before_, nullptr);

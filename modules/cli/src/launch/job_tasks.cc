@@ -57,7 +57,8 @@ std::vector<Variable> variables_of(const std::string& tf_config, const JobWide& 
   std::vector<Variable> variables{
       {"TF_CONFIG", tf_config}, {"SHOAL_SOURCE", "TF_CONFIG"}, {"SHOAL_RUN", job.run}, {"SHOAL_REPORT_FILE", report_file}};
   if (job.token) variables.emplace_back("SHOAL_TOKEN", *job.token);
-  if (job.trial) variables.emplace_back("SHOAL_TRIAL", *job.trial);  // ssh does not pass this variable on.
+  // Tasks on this machine inherit SHOAL_TRIAL, but ssh does not pass it on to other machines.
+  if (job.trial) variables.emplace_back("SHOAL_TRIAL", *job.trial);
   if (job.gives_way) variables.emplace_back("SHOAL_ON_SIGTERM", "leave");
   if (job.shows_table) variables.emplace_back("SHOAL_PROGRESS_SECS", "1");
   return variables;

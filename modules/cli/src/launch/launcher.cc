@@ -27,7 +27,7 @@ namespace shoal::cli::launch {
 namespace {
 
 constexpr Duration kLookAtPorts = std::chrono::milliseconds(100);
-// How long tasks may take to end once their launcher has died; servers wait as long for the end of a job.
+// The most time that tasks get to end once their launcher has died. Servers wait as long for the end of a job.
 constexpr Duration kPatienceOfGuard = std::chrono::seconds(20);
 
 /// One task of the job, from the start of its first process to the end of its last.
@@ -424,7 +424,8 @@ void Launcher::print_results(const Json& results) {
 
 }  // namespace
 
-/// Standard output must be a terminal or hold only JSON: lines through a pipe to the same terminal would destroy the table.
+/// The table is drawn on standard error. If standard output is a pipe, such as to `tee`, tasks' lines could reach the same
+/// terminal by it and destroy the table. So standard output must be a terminal itself, or have nothing but JSON.
 bool shows_table(const Context& context, const LaunchOptions& options) {
   return options.table && context.terminals.errors && (context.terminals.output || options.json);
 }

@@ -15,7 +15,7 @@ class LineSplitter {
  public:
   /// The lines that `bytes` complete, without their ends. Ends are "\n", "\r\n", and "\r" alone, which progress bars use.
   std::vector<std::string> take(std::string_view bytes);
-  /// The rest at the end of the stream, if it is not empty: a line without an end.
+  /// Call it at the end of the stream. Returns the last line if it has no line end; else nothing.
   std::vector<std::string> finish();
 
  private:

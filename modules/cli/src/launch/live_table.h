@@ -17,8 +17,9 @@ struct TableRow {
   bool settled = true;  ///< True: all is well with the task, so its row may be left out if rows do not fit.
 };
 
-/// The lines of the table, its head first, each at most as wide as the terminal; a column that is empty in all rows is left
-/// out. If there are more rows than the terminal has room for, the last line says how many are left out.
+/// Returns the lines of the table: the titles of the columns, then the rows. Each line is at most as wide as the terminal.
+/// A column that is empty in all rows is left out. If the terminal has too few lines, the last line says how many rows are
+/// left out.
 std::vector<std::string> table_lines(const std::vector<TableRow>& rows, TableSize size);
 
 /// A table on a terminal, redrawn in the same place.

@@ -30,7 +30,7 @@ class Machines {
   virtual std::string host(size_t task) const = 0;
   /// Returns where a task runs, in words behind its name: " on board1", or "" for this machine.
   virtual std::string where(size_t task) const = 0;
-  /// The commands that the guard runs if this process dies.
+  /// The commands that the guard, a helper process, runs if this process dies (guard.h).
   virtual std::vector<LastCommand> last_commands() const = 0;
   /// Prepares the machines; call it before choose_addresses(). An error leaves nothing behind. Cancelled: a signal came.
   virtual Result<void> prepare(SignalInbox& inbox) = 0;

@@ -11,13 +11,14 @@
 
 namespace shoal::cli::launch {
 
-/// Returns the address for metrics: that of the flag, else of the variable that the command sets or inherits (`look_up`).
+/// Returns the address for metrics: the value of --metrics if the command has this flag, else of SHOAL_METRICS. The command
+/// may set this variable itself (`env SHOAL_METRICS=...`), or inherit it (`look_up`).
 std::optional<std::string> given_metrics(const ProgramCommand& command, const cluster::GetEnv& look_up);
 
 /// Returns a line for people: "metrics: chief 0 at 127.0.0.1:9400, and each further task one port above, up to evaluator 0
-/// at 127.0.0.1:9403"; nothing if the words of `command` give no address for metrics. InvalidArgument: the address is
-/// malformed; it has too few ports above it; or other machines can reach it and the launcher would generate the token. Only
-/// tasks would know that token, so nobody could make the secret of the monitoring system.
+/// at 127.0.0.1:9403"; nothing if given_metrics() finds no address. InvalidArgument: the address is malformed; it has too
+/// few ports above it; or other machines can reach it and the user has chosen no token. The launcher would then generate
+/// one that only tasks know, and nobody could make the secret for the monitoring system from it.
 Result<std::optional<std::string>> metrics_line(std::span<const std::string> command, std::span<const JobTask> tasks,
                                                 const cluster::GetEnv& look_up);
 

@@ -48,8 +48,8 @@ Actions JobPolicy::ended(size_t task, const Ending& ending, SteadyTime now) {
   Entry& entry = tasks_[task];
   SHOAL_CHECK(entry.runs);
   entry.runs = false;
-  // A task that the signal killed before the task could handle signals had nothing to save, so its status counts as 0. The
-  // status of a chief counts as 0 only if the job is to go on later.
+  // SIGINT or SIGTERM, when sent as a request to end, kills a task only before the task can handle signals. Such a task had
+  // nothing to save, so its status is taken as 0; for a chief only if the job is to go on later.
   const bool told = phase_ == Phase::kInterrupted;
   const bool unheard = told && (ending.signal == SIGINT || ending.signal == SIGTERM);
   const bool gave_way = told && (ending.gave_way() || (unheard && told_to_give_way_));
@@ -347,8 +347,8 @@ bool JobPolicy::only_servers_run() const {
                                    [](const Entry& entry) { return !entry.runs || entry.task.role == Role::kServer; });
 }
 
-/// The exit status after an interrupt: the first task's status that is not 0, the chief's before all others. If all are 0:
-/// 143 if tasks that saved and left on a SIGTERM have work left for the next start, else 0.
+/// The exit status of the job after an interrupt. If tasks ended with a status other than 0, it is that of the first one
+/// (the chief is task 0). Else it is 143 if tasks saved and ended on a SIGTERM before the job was complete, or else 0.
 int JobPolicy::status_of_all() const {
   for (const Entry& entry : tasks_) {
     if (entry.last_status != 0) return entry.last_status;

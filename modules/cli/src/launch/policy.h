@@ -33,15 +33,15 @@ struct PolicyOptions {
   /// The wait before a task's first restart. It doubles with each restart, up to `longest_wait`.
   Duration first_wait = std::chrono::seconds(1);
   Duration longest_wait = std::chrono::seconds(30);
-  /// How long tasks may take to leave after they were asked to, and how long all but the evaluator may take after the chief
-  /// has ended.
+  /// How long tasks may take to end after a signal has asked them to. Also how long they may still run after the chief has
+  /// ended with success (for the evaluator see `last_evaluation_limit`).
   Duration stop_limit = std::chrono::seconds(60);
   /// How long servers may stay if a failed job has no other task left.
   Duration servers_alone = std::chrono::seconds(2);
   Duration last_evaluation_limit = std::chrono::hours(1);
   /// True if a SIGTERM asks tasks to give way: to save and end with status 143, since the sender will start the job again.
   bool terminate_means_leave = false;
-  int port_choices = 10;         ///< The most choices of ports.
+  int port_choices = 10;         ///< How often a job chooses ports at most, if some are taken.
   std::optional<Chaos> chaos{};  ///< Random kills.
 };
 
@@ -100,10 +100,10 @@ class JobPolicy {
   /// Reports a SIGINT or SIGTERM. The first is sent on to the tasks. A second ends the job at once, but one within half a
   /// second of the first is ignored.
   Actions interrupted(int signal, SteadyTime now);
-  /// Reports that the time next_time() has come.
+  /// Call it when the time that next_time() returned has come.
   Actions time_passed(SteadyTime now);
 
-  /// The next time at which time_passed() has something to do; nothing: only after another event.
+  /// The next time at which time_passed() should be called; nothing if no time limit is set at the moment.
   std::optional<SteadyTime> next_time() const;
   /// The job's exit status, once no task runs and none will.
   std::optional<int> status() const { return over_; }
@@ -124,7 +124,7 @@ class JobPolicy {
     bool done = false;                     // The task ended with 0.
     bool chaos = false;                    // --chaos has killed the task, and its end was not reported yet.
     int restarts = 0;                      // Restarts after failures, which max_restarts limits.
-    int gave_way = 0;                      // How often the task left on another program's SIGTERM.
+    int gave_way = 0;                      // How often the task saved and ended on another program's SIGTERM.
     int last_status = 0;                   // The exit status of the task's last process.
     std::optional<SteadyTime> start_at{};  // The time of the next start.
   };
@@ -165,7 +165,7 @@ class JobPolicy {
   int failure_ = 0;  // The status of the job, if something failed for good.
   int ports_chosen_ = 1;
   bool told_to_give_way_ = false;
-  bool trainers_gave_way_ = false, evaluator_gave_way_ = false;  // True: saved and left on request.
+  bool trainers_gave_way_ = false, evaluator_gave_way_ = false;  // True: they saved and ended on a SIGTERM.
   bool servers_alone_ = false;  // True once only servers still run and the job ends without a trained model.
   std::optional<SteadyTime> first_signal_{};
   // At this time all tasks that still run are killed, except an evaluator that is waited for.

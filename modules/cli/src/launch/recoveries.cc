@@ -29,8 +29,9 @@ Recoveries::Recoveries(std::vector<std::string> names) {
 
 void Recoveries::ended(size_t task, bool by_chaos, SteadyTime now) {
   Entry& entry = tasks_[task];
+  // If the task ends again before it has recovered, its downtime still counts from the earlier end.
   if (!entry.awaited_until || *entry.awaited_until <= now)
-    entry.ended_at = now;  // A task that ended again before it was back is away since its earlier end.
+    entry.ended_at = now;
   entry.awaited_until.reset();
   entry.ended_by_chaos = by_chaos;
 }

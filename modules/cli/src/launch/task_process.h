@@ -11,13 +11,15 @@ namespace shoal::cli::launch {
 
 class TaskProcess {
  public:
-  /// `group`: the program, or an ssh process. `link`: the session at the other end of ssh; nothing for a program here.
+  /// `group`: the program of the task, or the ssh process that runs it on another machine. `link`: the ssh session; nothing
+  /// for a program on this machine.
   TaskProcess(ChildGroup group, TaskStream output, TaskStream errors, std::optional<SessionLink> link = {})
       : group_(std::move(group)), output_(std::move(output)), errors_(std::move(errors)), link_(std::move(link)) {}
 
   /// The process on this machine.
   ChildGroup& group() { return group_; }
-  /// The descriptor by which commands such as `term` reach the far end; -1: there is none.
+  /// The descriptor by which commands such as `term` reach the script that runs the task on another machine; -1: the task
+  /// runs on this machine.
   int words() const { return link_ ? link_->number() : -1; }
 
   /// Sends SIGINT, SIGTERM or SIGKILL to the task and to everything that it started.
@@ -29,7 +31,7 @@ class TaskProcess {
   }
   /// Reads the rest of the output, once the process is gone.
   void read_rest();
-  /// A descriptor that has text to send; -1: none.
+  /// The descriptor to which write() has to send text once it accepts bytes; -1: there is nothing to send.
   int waits_to_write() const { return link_ ? link_->waits_to_write() : -1; }
   std::optional<SteadyTime> next_time() const { return link_ ? link_->next_time() : std::nullopt; }
   void time_passed(SteadyTime now);
@@ -40,7 +42,7 @@ class TaskProcess {
   bool listens() const { return link_ && link_->listens(); }
   /// The task's results, if the task ran on another machine and its ssh session has brought them.
   std::optional<std::string> report() const { return link_ ? link_->report() : std::nullopt; }
-  /// The reason, in a sentence, why the far end could not run the program.
+  /// Says in a sentence why the script on another machine could not run the task's program; nothing if it could.
   std::optional<std::string> complaint() const { return link_ ? link_->complaint() : std::nullopt; }
 
  private:

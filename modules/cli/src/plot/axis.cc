@@ -109,7 +109,7 @@ Range widened(Range range, double share, bool log) {
     return {std::max(std::pow(10, low - room), 1e-307), std::min(std::pow(10, high + room), 1e307)};
   }
   double room = (range.high - range.low) * share;
-  // A smaller margin would vanish beside the bounds.
+  // A smaller margin would be lost to rounding when it is added to the bounds.
   const double least = std::max(std::abs(range.low), std::abs(range.high)) * 1e-12;
   if (room <= least) room = range.low == range.high && range.low != 0 ? std::abs(range.low) * 0.1 : std::max(least, 0.5);
   if (!std::isfinite(room)) return {-1e308 / 2, 1e308 / 2};

@@ -20,9 +20,9 @@ struct Tick {
 /// Gems (1990).
 std::vector<Tick> nice_ticks(Range range, int wanted);
 
-/// Returns ticks for a logarithmic axis of positive numbers: powers of ten, thinned to about `wanted`. If there are fewer
-/// than three powers, 2 and 5 times these are added. If the range is less than ten to one and has fewer than four of all
-/// these, returns nice_ticks().
+/// Returns ticks for a logarithmic axis of positive numbers: powers of ten, about `wanted` of those in the range. If fewer
+/// than three powers are in the range, also uses 2 and 5 times powers. If this gives fewer than four ticks, and high / low
+/// is below 10, returns nice_ticks() instead.
 std::vector<Tick> log_ticks(Range range, int wanted);
 
 /// Formats a number with four significant digits, as short as its size allows: "12.3k", "1.2e-05", "NaN".

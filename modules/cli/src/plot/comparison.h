@@ -44,7 +44,7 @@ inline constexpr double kFar = 1e-6;
 
 struct Comparison {
   std::vector<FactDifference> facts;  ///< By name.
-  bool knows_facts = false;           ///< True if at least one run has facts.
+  bool knows_facts = false;           ///< True if a setting, seed or version of at least one run is known.
   std::vector<MetricComparison> metrics;
   std::vector<CurveComparison> curves;
   std::vector<Key> only_a, only_b;  ///< Scalars that only one of the runs has.

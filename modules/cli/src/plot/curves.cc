@@ -91,7 +91,7 @@ void fit_axes(LinePanel& panel) {
       }
     }
   }
-  // A range of a single step gets room for whole numbers on the axis.
+  // If all points have the same x, as in a run with a single step, the axis extends 5 units to both sides of it.
   const Range around{x.low - 5, x.high + 5};
   panel.x = x.low < x.high ? x : around.low < around.high - 9 ? around : widened(x, 0, false);
   if (!any_y) panel.notes.push_back(panel.log_y ? "No value is positive, as a logarithm needs." : "No value is finite.");
@@ -131,7 +131,7 @@ LinePanel panel_of(const Key& key, const std::vector<RunToDraw>& runs, const Cur
     if (const auto best = best_of(values, goal)) {
       line.best = short_number(best->value) + " at step " + std::to_string(best->step);
       const bool equal = best_of_all && best_of_all->value == best->value;
-      if (equal) one_is_best = false;  // A tie has no best line.
+      if (equal) one_is_best = false;  // If two lines have the same best value, none is marked as the best.
       const std::vector<Timed<double>> two{best_of_all.value_or(*best), *best};
       if (!best_of_all || (!equal && best_of(two, goal)->value == best->value)) {
         best_of_all = best;

@@ -9,9 +9,9 @@ struct GridSize {
   int columns = 60, rows = 30;
 };
 
-/// Draws a panel for each run and tag that matches `tags` (default: all). Each column shows the newest histogram up to its
-/// end. The values of a bucket are spread evenly over the bucket. NotFound if no histogram matches; InvalidArgument if
-/// there would be more than 64 panels.
+/// Draws a panel for each run and tag that matches `tags` (default: all). A column of cells stands for a span of steps, and
+/// shows the last histogram before the span ends. The values of a bucket are spread evenly over the bucket. NotFound if no
+/// histogram matches; InvalidArgument if there would be more than 64 panels.
 Result<Figure> draw_histograms(const std::vector<RunToDraw>& runs, const std::vector<std::string>& tags,
                                const GridSize& size);
 

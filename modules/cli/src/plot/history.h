@@ -2,8 +2,8 @@
 #pragma once
 /// Reads the event files of one run: those of its training in the run's folder, those of its evaluations in folders below.
 ///
-/// A start of training makes earlier events of its step and of later steps void (docs/formats.md), because a crash lost
-/// these steps. Void events are left out, also those of evaluations.
+/// If training starts again at an earlier step, because a crash lost the steps after it, all older events of this step and
+/// of later steps are void (docs/formats.md). They are left out, also those of evaluations.
 #include <map>
 #include <memory>
 #include <string>
@@ -35,7 +35,8 @@ struct History {
   std::map<Key, Sequence<double>> scalars;
   std::map<Key, Sequence<monitor::Histogram>> histograms;
   std::map<Key, Timed<Table>> tables;  ///< The newest of each.
-  /// Restarts at an earlier step, which make older evaluations void. Their wall times and their steps ascend.
+  /// The starts of training that went back to an earlier step, so that older evaluations of later steps no longer belong to
+  /// the run. Ascending by wall time and by step.
   std::vector<monitor::EventStart> starts;
   /// A span of wall time without training: from the last event before a start of training to that start.
   struct Pause {
@@ -67,8 +68,8 @@ class HistoryReader {
  public:
   HistoryReader(Storage& storage, std::string folder, Kept kept);
 
-  /// NotFound if the folder does not exist; other errors come from the file system. A damaged file is no error: its values
-  /// before the damage count, and take_damage() returns the damage once.
+  /// NotFound if the folder does not exist; other errors come from the file system. A damaged file is no error: the
+  /// values in front of the damage are used, and the next take_damage() describes the damage.
   Result<void> read();
   std::vector<Error> take_damage() { return std::exchange(damage_, {}); }
   const History& history() const { return history_; }

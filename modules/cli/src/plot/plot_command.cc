@@ -215,7 +215,7 @@ void add_curve_options(CLI::App& command, PlotArguments& arguments) {
                   "Only tags that fit this pattern, with * and ?, such as loss, eval/accuracy or train/*; may be given "
                   "several times; "
                   "default: loss of training, and loss, accuracy and auc of evaluations")
-      ->allow_extra_args(false);  // A further word may be a folder, so it is no further value.
+      ->allow_extra_args(false);  // The word after the value of --tag may be a folder, not a second value.
   const std::map<std::string, plot::XAxis> axes{
       {"step", plot::XAxis::kStep}, {"time", plot::XAxis::kTime}, {"examples", plot::XAxis::kExamples}};
   command

@@ -14,7 +14,7 @@
 namespace shoal::cli::tune {
 namespace {
 
-constexpr int kSignalBase = 128;  // The exit status of a shell is this plus the signal's number.
+constexpr int kSignalBase = 128;  // For a program that a signal ended, a shell's status is this plus the signal.
 
 int64_t status_of(int status) { return WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status); }
 
@@ -71,7 +71,7 @@ bool RunningTrial::is_gone() {
 std::vector<Evaluation> RunningTrial::new_evaluations() {
   std::vector<Evaluation> evaluations = watch_->take();
   if (!evaluations.empty()) last_ = evaluations.back();
-  // The first call also returns what earlier attempts have written, so it proves no evaluation of this attempt.
+  // The first call also returns evaluations of earlier attempts, so a later call shows that this attempt has evaluated.
   if (std::exchange(has_looked_, true) && !evaluations.empty()) has_evaluated_ = true;
   return evaluations;
 }

@@ -89,7 +89,7 @@ Result<void> take_steps(const TuneArguments& arguments, tuning::SearchHeader& he
   header.max_steps = arguments.max_steps.value_or(own ? number_from<int64_t>(*own).value_or(0) : 0);
   if (header.algorithm != Algorithm::kAsha) {
     if (arguments.min_steps) return invalid_argument("--min-steps is for --algorithm asha alone: leave it out");
-    if (own) header.max_steps = 0;  // The program's own flag sets the steps.
+    if (own) header.max_steps = 0;  // 0: trials get no step limit from the search, since the program has --steps.
     return {};
   }
   if (header.max_steps < 2) {

@@ -19,7 +19,7 @@ struct TuneOptions {
   uint64_t memory_bytes = 0;    ///< Resident memory for all trials together; 0: unlimited.
   std::vector<std::string>
       launch{};  ///< The command that begins each trial as a job, with its options; empty: a trial is one process.
-  bool launches_itself = false;  ///< True: `launch` starts the program that it is part of, so no file stands behind --.
+  bool launches_itself = false;  ///< True: each trial's `launch` starts this same program, so no file follows its --.
   bool json = false;
   bool quiet = false;
 };

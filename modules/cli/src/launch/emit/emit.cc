@@ -99,7 +99,8 @@ Result<void> complete(EmitJob& job, const Engine& engine) {
 }  // namespace
 
 int64_t stop_secs(const EmitJob& job) {
-  // A server that is asked to leave waits up to 20 s for the chief to save; then the checkpoint has to reach the disk.
+  // 20 s: the time for which a server that is asked to end waits for the chief to save. 10 s more for the checkpoint to
+  // reach the disk.
   constexpr int64_t kLeastToLeave = 30;
   return std::max<int64_t>(kLeastToLeave, std::chrono::ceil<std::chrono::seconds>(job.policy.stop_limit).count());
 }

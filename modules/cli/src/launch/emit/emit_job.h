@@ -19,8 +19,8 @@ struct EmitJob {
   std::string rendezvous{};  ///< For systemd: the host:port at which rank 0 answers.
   std::string model_dir{};   ///< The model's folder, which emit() reads from `command`.
   PolicyOptions policy{};    ///< How often tasks are restarted, and how long they may take to leave.
-  /// The options on the command line that not every engine can obey ("--max-restarts", "--image", ...). The chosen engine
-  /// refuses the options that it cannot obey.
+  /// The given options that cannot be expressed in every kind of emitted file ("--max-restarts", "--image", ...). emit()
+  /// refuses those that the chosen kind cannot express.
   std::vector<std::string> options{};
 };
 

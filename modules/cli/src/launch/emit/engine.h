@@ -21,7 +21,7 @@ struct Engine {
   bool on_other_machines;
   /// True if tasks run in containers: the model's folder is mounted into each, and containers share no memory.
   bool in_containers;
-  std::string_view on_sigterm;                  ///< What tasks shall do on a SIGTERM of this engine: "leave" or "end".
+  std::string_view on_sigterm;                  ///< Its tasks' --on-sigterm: "leave" (to be started again) or "end".
   std::string_view secret_goes;                 ///< Advice for users: where to keep a secret that the program needs.
   std::span<const OptionWithoutPlace> without;  ///< Options of `shoal launch` that this engine cannot obey.
 };

@@ -13,7 +13,8 @@
 namespace shoal::cli::launch {
 namespace {
 
-// kubectl keeps the applied text in an annotation of at most 262,144 bytes, where one character may take six.
+// kubectl stores the applied file in an annotation of at most 262,144 bytes, in which a character may take six bytes. So
+// the command takes at most 192 KiB of it.
 constexpr size_t kCommandBytesMax = 32 * 1024;
 
 Error refused(const Engine& engine, const std::string& sentence) {
@@ -112,8 +113,8 @@ Result<void> check_model_dir(const std::string& path, const std::string& program
   return {};
 }
 
-/// Checks the words for a systemd unit. A unit names the program by its full path, which must not have some characters that
-/// arguments may have; and a unit has its own /tmp.
+/// Checks the words of the command for a systemd unit. The first word must be the program's full path, without quotes and
+/// other characters that only arguments may have. No word may name a file in /tmp, since each unit has its own /tmp.
 Result<void> check_unit(const std::vector<std::string>& words, const ProgramCommand& command, const Engine& engine) {
   const std::string& program = words.front();
   if (program.front() != '/') {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Writes a template unit, whose instance is the rank.
+// Writes a template unit for systemd, "shoal-NAME@.service": its instance 3, for example, runs the task of rank 3.
 #include <chrono>
 
 #include "launch/emit/emit_job.h"

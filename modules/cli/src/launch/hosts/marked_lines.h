@@ -26,7 +26,7 @@ class MarkedLines {
 
  private:
   std::string mark_;
-  std::string held_{};  // Text that begins with a mark or with a part of a mark.
+  std::string held_{};  // Bytes that take() has not yet assigned: an incomplete report, or the beginning of a mark.
 };
 
 }  // namespace shoal::cli::launch

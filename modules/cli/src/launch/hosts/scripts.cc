@@ -152,7 +152,7 @@ std::string assignment(std::string_view name, const std::string& value) {
   return std::string(name) + "=" + shell_word(value) + "\n";
 }
 
-/// Makes the texts "$1", "$2", ... of the script.
+/// Returns a line of shell, "set -- ...", which makes `texts` the values of "$1", "$2", ... in the script.
 std::string words(const std::vector<std::string>& texts) {
   std::string line = "set --";
   for (const std::string& text : texts) line += " " + shell_word(text);
@@ -168,8 +168,8 @@ std::string port_text(uint16_t port) {
 }  // namespace
 
 std::string bootstrap(size_t script_bytes) {
-  // dd reads byte by byte, because bytes that are read ahead would be lost for the script. The command has no single quote
-  // inside, so that any shell of the user's account can run it.
+  // dd reads byte by byte (bs=1). With larger blocks it could also take bytes that follow the script, and the script could
+  // not read these. The text in single quotes has none itself, so that any login shell of the user can run the command.
   return "exec /bin/sh -c 'script=$(dd bs=1 count=" + std::to_string(script_bytes) + " 2>/dev/null) && eval \"$script\"'";
 }
 

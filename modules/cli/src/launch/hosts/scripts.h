@@ -41,16 +41,17 @@ struct Supervision {
   uint16_t port = 0;  ///< The port where the task will listen; 0: none.
   std::vector<Variable> variables{};
   std::vector<std::string> command;  ///< The program's name on the host, and its arguments.
-  int silent_looks = 12;             ///< The program is killed after this many periods of 5 s without a command.
+  int silent_looks = 12;             ///< The program is killed after this many periods of 5 s without a `beat`.
 };
-/// The script that runs a process. It kills the remains of an earlier process of the same task, and runs the program in a
-/// session of its own. It reports `begun` just before the start, `listens` once a process listens at the port, `failed
-/// SENTENCE` if the program could not begin, `report JSON` (the task's results) and `ended STATUS [taken]`, with the status
-/// as the shell has it; `taken`: another process listens at the port.
+/// The script that runs a process of a task. It first kills what an earlier process of the task has left, and then runs the
+/// program in a session of its own. Its reports: `begun` just before the start; `listens` once a process listens at the
+/// port; `failed SENTENCE` if the program could not begin; `report JSON`, the task's results; at last `ended STATUS
+/// [taken]`. STATUS is the shell's "$?", and `taken` means that another process listens at the port.
 ///
-/// After the script the input has commands, one per line: `term` and `kill` are signals for everything that the program has
-/// started; `beat` says that the launcher is still there. The end of the input, or a minute without a beat, kills the
-/// program. The script sends no SIGTERM first: a chief would then end the run, which may continue elsewhere.
+/// After the script, its standard input has commands, one per line. `term` and `kill` make the script send a signal to the
+/// program and all that it has started. `beat` says that the launcher still runs. If the input ends, or no `beat` comes for
+/// a minute, the script kills the program. It sends no SIGTERM first: a chief would then end the run, which may continue
+/// elsewhere.
 std::string supervising_script(const Supervision& supervision);
 
 /// The script that removes what a job has left on a host. It kills the processes whose numbers the supervising scripts have

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The launcher's side of a supervising session (scripts.h): sends commands to the script and keeps its reports.
+/// The launcher's side of an ssh session in which a script runs a task on another machine (scripts.h). Sends commands to
+/// the script and stores what the script reports.
 #include <optional>
 #include <string>
 #include <string_view>
@@ -28,7 +29,8 @@ class SessionLink {
   int number() const { return outbox_.number(); }
   int waits_to_write() const { return outbox_.waits_for(); }
   std::optional<SteadyTime> next_time() const { return kill_at_ ? std::min(*kill_at_, next_beat_) : next_beat_; }
-  /// Sends a beat if one is due. Returns false if the session is late to end, so that the caller has to kill it.
+  /// Tells the script every kBeatEvery that the launcher still runs. Returns false if the caller has to kill the session,
+  /// because it has not ended within kKillLimit after SIGKILL was sent to the task.
   bool time_passed(SteadyTime now);
 
   /// Takes output of the session, and returns the part of these bytes that the program wrote.
