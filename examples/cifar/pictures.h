@@ -10,12 +10,12 @@
 
 namespace cifar {
 
-/// Training and test pictures of some classes, loaded (or drawn) at most once and shared by the tasks of a process.
+/// Training and test pictures of some classes, loaded or generated at most once and shared by the tasks of a process.
 /// Thread-safe.
 class Pictures {
  public:
   /// Reads data_batch_1.bin to data_batch_5.bin and test_batch.bin, as line.data_file() finds them in the archive's folder
-  /// "cifar-10-batches-bin". If line.data_dir is not set, draws patterns from `seed` instead.
+  /// "cifar-10-batches-bin". If line.data_dir is not set, generates patterns from `seed`.
   Pictures(const shoal::CommandLine& line, std::vector<int64_t> classes, uint64_t seed);
   ~Pictures();
   // training() and test() raise the errors of read_records() and of_classes().

@@ -15,10 +15,10 @@ struct Images {
   shoal::Tensor labels;
 };
 
-/// Training and test images, loaded (or drawn) at most once and shared by the tasks of a process. Thread-safe.
+/// Training and test images, loaded or generated at most once and shared by the tasks of a process. Thread-safe.
 class ImageSource {
  public:
-  /// `data_dir`: folder of the four IDX files (plain or gzip'd), or its parent. If not set, digits are drawn from `seed`.
+  /// `data_dir`: folder of the four IDX files (plain or gzip'd), or its parent. If not set, generates digits from `seed`.
   ImageSource(std::optional<std::string> data_dir, uint64_t seed);
   ~ImageSource();
   const Images& training();  ///< There are 60,000.

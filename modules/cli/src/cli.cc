@@ -77,8 +77,8 @@ std::vector<std::string> words_left(const CLI::App& app) {
   return words;
 }
 
-/// How many words the program parses itself: `launch`, `tune` and `data bench` leave the words behind -- to the program that
-/// they start.
+/// How many words of the command line belong to `shoal` itself. After `launch`, `tune` or `data bench`, the words that
+/// follow "--" belong to the program that the command starts.
 int count_own_words(int argc, const char* const* argv) {
   const auto is = [&](int word, std::string_view text) { return argc > word && argv[word] == text; };
   if (!is(1, "launch") && !is(1, "tune") && !(is(1, "data") && is(2, "bench"))) return argc;
@@ -116,8 +116,8 @@ int cli_main(int argc, const char* const* argv, std::istream& in, std::ostream& 
     const PlainLocale locale;  // CLI11 reads numbers by std::strtold(), which obeys the locale.
     app.parse(own_words, argv);
   } catch (const CLI::ParseError& error) {  // CLI11 reports help and version as such errors, too.
-    // If a command or value is missing, one of the words left may be a misspelling of it. If help was asked for an unknown
-    // command, the error names the unknown word.
+    // If a command or value is missing, a word of `left`, the unparsed words, may be a misspelling of it. If help was asked
+    // for an unknown command, the error names the unknown word.
     const std::vector<std::string> left = words_left(app);
     if (error.get_exit_code() == 0 && left.empty()) return app.exit(error, out, err);
     const bool by_words = error.get_exit_code() == 0 || dynamic_cast<const CLI::ExtrasError*>(&error) ||

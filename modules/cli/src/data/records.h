@@ -31,7 +31,7 @@ class Records {
   virtual Result<bool> next(std::vector<Cell>& cells) = 0;
 };
 
-/// One array of a file of arrays, as text.
+/// Describes one array of an NPY, NPZ or IDX file.
 struct ArrayText {
   std::string name;
   std::string type;

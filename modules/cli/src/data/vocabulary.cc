@@ -78,7 +78,7 @@ class Words {
   }
 
   Result<void> add_word(std::string_view word) {
-    if (word.empty()) return {};  // A column treats an empty text as missing.
+    if (word.empty()) return {};  // A feature column treats an empty text as missing.
     ++count_;
     word_ = word;
     if (const auto at = counts_.find(word_); at != counts_.end()) {

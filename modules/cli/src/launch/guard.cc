@@ -245,7 +245,7 @@ Result<void> Guard::begin() {
   id_ = ::fork();
   if (id_ == 0) {
     pipe.writer.close();
-    // The new process gets a copy of groups_ by fork(). If the launcher sent the groups instead, it could be killed before.
+    // The new process gets a copy of groups_ by fork(), so it knows all groups even if the launcher is killed right now.
     GuardProcess(pipe.reader.number(), folder_, patience_, last_commands_, groups_).run();
   }
   if (id_ < 0) return unavailable("no process can be made: " + no_thread_text(errno));

@@ -27,8 +27,8 @@ struct LastCommand {
 /// that still exist after `patience`.
 class Guard {
  public:
-  /// `patience`: how long tasks may take to leave once their launcher is dead. Then `last_commands` run, all at once, for
-  /// at most 10 s, and `folder` is removed with the files in it.
+  /// `patience`: how long tasks may take to end once their launcher is dead. Then `last_commands` run, all at once, for at
+  /// most 10 s, and `folder` is removed with the files in it.
   static Result<Guard> start(std::string folder, Duration patience, std::vector<LastCommand> last_commands = {});
   Guard(Guard&& other) noexcept;
   Guard& operator=(Guard&&) = delete;

@@ -37,7 +37,7 @@ struct JobWide {
   std::string run;                     ///< SHOAL_RUN.
   std::optional<std::string> token{};  ///< SHOAL_TOKEN; nothing if the user has given one, or if none is needed.
   std::optional<std::string> trial{};  ///< SHOAL_TRIAL, if this launch is a trial of a search.
-  bool gives_way = false;              ///< SHOAL_ON_SIGTERM=leave: tasks save and leave on a SIGTERM.
+  bool gives_way = false;              ///< SHOAL_ON_SIGTERM=leave: tasks save and end on a SIGTERM.
   bool shows_table = false;            ///< Sets SHOAL_PROGRESS_SECS=1: tasks log progress each second, for a table.
 };
 /// Returns the variables that a launch adds to a task's environment.

@@ -148,7 +148,8 @@ Result<cluster::ClusterSize> size_from(const Context& context, const LaunchArgum
   return fitted.size;
 }
 
-/// True if tasks save and leave on a SIGTERM: the command's flag says so or, without a flag, SHOAL_ON_SIGTERM.
+/// True if tasks save and end on a SIGTERM, to be started again later. --on-sigterm of the command decides; if this flag is
+/// not given, SHOAL_ON_SIGTERM does.
 Result<bool> gives_way(const std::vector<std::string>& command) {
   constexpr std::string_view kVariable = "SHOAL_ON_SIGTERM";
   const ProgramCommand read = read_command(command);

@@ -36,7 +36,7 @@ std::vector<const TableRow*> shown_rows(const std::vector<TableRow>& rows, size_
       if (row.settled == settled && shown.size() < room) shown.push_back(&row);
     }
   }
-  std::sort(shown.begin(), shown.end());  // Back to the order of `rows`.
+  std::sort(shown.begin(), shown.end());  // Restores the order of `rows`.
   return shown;
 }
 
@@ -63,7 +63,7 @@ std::string LiveTable::take_back(int columns) {
   size_t lines = 0;
   for (const size_t width : drawn_) lines += 1 + (std::max<size_t>(width, 1) - 1) / size_t(std::max(columns, 1));
   drawn_.clear();
-  return lines == 0 ? "" : "\x1b[" + std::to_string(lines) + "A\r\x1b[J";  // Moves up, and erases all below.
+  return lines == 0 ? "" : "\x1b[" + std::to_string(lines) + "A\r\x1b[J";  // Moves the cursor up, and erases from there.
 }
 
 std::string LiveTable::redraw(const std::vector<std::string>& lines, int columns) {

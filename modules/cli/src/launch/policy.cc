@@ -215,7 +215,7 @@ Duration JobPolicy::wait_before_start(int starts_before) const {
   return wait;
 }
 
-/// Starts a task again after it saved and left on a SIGTERM that this launcher did not send. The task is not at fault, so
+/// Starts a task again after it saved and ended on a SIGTERM that this launcher did not send. The task is not at fault, so
 /// this counts as no restart, however often it happens.
 void JobPolicy::start_who_gave_way(size_t task, SteadyTime now) {
   Entry& entry = tasks_[task];

@@ -36,7 +36,7 @@ struct PolicyOptions {
   /// How long tasks may take to end after a signal has asked them to. Also how long they may still run after the chief has
   /// ended with success (for the evaluator see `last_evaluation_limit`).
   Duration stop_limit = std::chrono::seconds(60);
-  /// How long servers may stay if a failed job has no other task left.
+  /// How long servers may still run if the job has failed and no other task runs any more.
   Duration servers_alone = std::chrono::seconds(2);
   Duration last_evaluation_limit = std::chrono::hours(1);
   /// True if a SIGTERM asks tasks to give way: to save and end with status 143, since the sender will start the job again.
@@ -53,7 +53,7 @@ struct Ending {
   /// The connection to the task's machine was lost, so the task's end is unknown; `status` is not 0 then.
   bool connection_lost = false;
   bool clean() const { return status == 0 && signal == 0; }
-  /// True if the task saved and left on a SIGTERM (status 143), and is to be started again.
+  /// True if the task saved and ended on a SIGTERM (status 143), and is to be started again.
   bool gave_way() const { return status == kGaveWayStatus && signal == 0; }
   /// The exit status for the job: the task's own, or 1 for a signal.
   int exit_status() const { return signal != 0 ? 1 : status; }
@@ -168,7 +168,7 @@ class JobPolicy {
   bool trainers_gave_way_ = false, evaluator_gave_way_ = false;  // True: they saved and ended on a SIGTERM.
   bool servers_alone_ = false;  // True once only servers still run and the job ends without a trained model.
   std::optional<SteadyTime> first_signal_{};
-  // At this time all tasks that still run are killed, except an evaluator that is waited for.
+  // At this time all tasks that still run are killed, except an evaluator for whose last evaluation the job waits.
   std::optional<SteadyTime> limit_{};
   std::optional<SteadyTime> evaluation_limit_{};  // When the evaluator, for whose last evaluation the job waits, is killed.
   std::optional<SteadyTime> next_note_{};         // The time of the next line about the wait for the evaluator.

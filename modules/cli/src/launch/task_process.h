@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// One process of a task: a program on this machine, or one on another machine at the far end of an ssh session.
+/// One process of a task: a program on this machine, or a program that an ssh session runs on another machine.
 #include <optional>
 
 #include "launch/child_group.h"
@@ -29,7 +29,7 @@ class TaskProcess {
   void write() {
     if (link_) link_->write();
   }
-  /// Reads the rest of the output, once the process is gone.
+  /// Reads the output that the pipes still hold. Call it once the process is gone.
   void read_rest();
   /// The descriptor to which write() has to send text once it accepts bytes; -1: there is nothing to send.
   int waits_to_write() const { return link_ ? link_->waits_to_write() : -1; }

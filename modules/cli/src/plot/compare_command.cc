@@ -76,7 +76,7 @@ Json comparison_json(const plot::Comparison& comparison, const CompareArguments&
   return json;
 }
 
-/// Prints a table whose lines may be longer than the terminal's: a line that is cut would hide values.
+/// Prints a table. Lines that are longer than the terminal is wide are not cut, because that would hide values.
 void print_table(std::ostream& out, const std::vector<TextColumn>& table) {
   for (const std::string& line : text_table(table, INT_MAX)) out << "  " << line << '\n';
 }

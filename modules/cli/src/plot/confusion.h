@@ -5,7 +5,7 @@
 
 namespace shoal::cli::plot {
 
-/// A matrix of counts, row by row.
+/// A confusion matrix of `classes` rows and columns. `counts` has its rows one after another.
 struct Confusion {
   int64_t step = 0;
   int classes = 0;

@@ -13,8 +13,8 @@ constexpr size_t kTableValuesMax = size_t(1) << 22;
 template <class Map>
 void drop_void(Map& sequences, const monitor::EventStart& start, bool of_training) {
   for (auto& [key, sequence] : sequences) {
-    // Drops all training values from the start's first step on: files are read in order, so these are older than the start.
-    // Evaluations come from other files. Of these, drops those that were written before the start by their wall times.
+    // Training has started again at start.first_step. Drops all training values from this step on: files are read in order,
+    // so they are older than the start. Evaluations are in other files: drops those with earlier wall times than the start.
     if (key.source.empty() == of_training) sequence.drop_from(start.first_step, of_training ? INFINITY : start.wall_time);
   }
 }

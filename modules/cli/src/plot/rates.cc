@@ -103,7 +103,7 @@ Result<Figure> draw_rates(const std::vector<RunToDraw>& runs, const std::vector<
       Line line{.run = i, .points = std::move(rates->points)};
       line.last = (curve == RateCurve::kRoc ? "AUC " : "average precision ") + short_number(rates->area);
       line.is_best = runs.size() > 1 && rates->area > best;
-      if (rates->area >= best) {  // The lines before are not the best. With an equal area, this line is not, either.
+      if (rates->area >= best) {  // No earlier line is the best any more. If the areas are equal, no line is.
         for (Line& other : panel.lines) other.is_best = false;
       }
       best = std::max(best, rates->area);

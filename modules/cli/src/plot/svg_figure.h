@@ -26,7 +26,7 @@ struct Box {
 // The functions below draw the parts of a figure.
 void svg_lines(SvgDocument& document, const LinePanel& panel, const std::vector<Run>& runs, const Box& box);
 void svg_grid(SvgDocument& document, const GridPanel& panel, const Box& box);
-/// Draws a panel's title, and its notes at the bottom. Returns the rest of the box.
+/// Draws a panel's title, and its notes at the bottom. Returns the part of `box` that is left between them.
 Box svg_frame(SvgDocument& document, const std::string& title, const std::vector<std::string>& notes, Box box);
 /// Returns the attributes of a stroke in the run's colour: eight colours by Okabe and Ito (Color Universal Design, 2008),
 /// with the yellow replaced, since it is invisible on white. Half of the strokes are dashed, which distinguishes them in

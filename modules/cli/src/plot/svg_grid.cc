@@ -10,8 +10,8 @@
 namespace shoal::cli::plot {
 namespace {
 
-/// Returns a colour from white to the dark blue of Okabe and Ito. It darkens evenly, since people read the darkness, also
-/// on a grey print.
+/// Returns a colour between white (`shade` 0) and a dark blue (1, from the palette of Okabe and Ito). It darkens evenly
+/// with `shade`, so that people can compare values even on a grey print.
 std::string cell_colour(double shade) {
   const double share = std::clamp(shade, 0.0, 1.0);
   const auto mixed = [share](int light, int dark) { return int(std::lround(light + (dark - light) * share)); };

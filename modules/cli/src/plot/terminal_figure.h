@@ -25,8 +25,8 @@ std::vector<std::string> terminal_grid(const GridPanel& panel, const TerminalSty
 char letter_of(const std::vector<Run>& runs, size_t run);
 /// Breaks `text` into lines of at most `columns` characters, between words if possible.
 std::vector<std::string> wrapped(const std::string& text, int columns);
-/// Returns the row of labels below an axis of `width` characters. Each label is centred below its place; labels that would
-/// touch another are left out.
+/// Returns the row of labels below an axis of `width` characters. `labels`: the index of a character of the axis, and the
+/// label that is centred below it. Labels that would touch another are left out.
 std::string label_row(const std::vector<std::pair<int, std::string>>& labels, int width);
 
 }  // namespace shoal::cli::plot

@@ -71,7 +71,7 @@ bool RunningTrial::is_gone() {
 std::vector<Evaluation> RunningTrial::new_evaluations() {
   std::vector<Evaluation> evaluations = watch_->take();
   if (!evaluations.empty()) last_ = evaluations.back();
-  // The first call also returns evaluations of earlier attempts, so a later call shows that this attempt has evaluated.
+  // The first call also returns evaluations of earlier attempts. Evaluations that a later call returns are of this attempt.
   if (std::exchange(has_looked_, true) && !evaluations.empty()) has_evaluated_ = true;
   return evaluations;
 }

@@ -15,7 +15,7 @@ struct TuneOptions {
   std::string folder;           ///< --dir.
   tuning::SearchHeader header;  ///< The search itself.
   tuning::TunerOptions tuner;   ///< How the search runs its trials.
-  int64_t threads = 1;          ///< Compute threads of each trial; 0 leaves them to the program.
+  int64_t threads = 1;          ///< Compute threads of each trial; 0: the program decides.
   uint64_t memory_bytes = 0;    ///< Resident memory for all trials together; 0: unlimited.
   std::vector<std::string>
       launch{};  ///< The command that begins each trial as a job, with its options; empty: a trial is one process.

@@ -18,7 +18,7 @@ struct EmitJob {
   std::string image{};       ///< The image that containers run. If empty, emit() sets it to `name`.
   std::string rendezvous{};  ///< For systemd: the host:port at which rank 0 answers.
   std::string model_dir{};   ///< The model's folder, which emit() reads from `command`.
-  PolicyOptions policy{};    ///< How often tasks are restarted, and how long they may take to leave.
+  PolicyOptions policy{};    ///< How often tasks are restarted, and how long they may take to end.
   /// The given options that cannot be expressed in every kind of emitted file ("--max-restarts", "--image", ...). emit()
   /// refuses those that the chosen kind cannot express.
   std::vector<std::string> options{};
@@ -29,7 +29,7 @@ struct EmittedFile {
   std::string text;
 };
 
-/// How long tasks may take to leave, in whole seconds.
+/// How long tasks may take to end after they were asked to, in whole seconds.
 int64_t stop_secs(const EmitJob& job);
 
 // Each of these functions writes the files of one kind of --emit; `job` must be complete.

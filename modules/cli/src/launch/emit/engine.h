@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The engines for which `shoal launch --emit` writes files (Kubernetes, ...), with the facts that checks depend on.
+/// Engines are the systems for which `shoal launch --emit` writes files (Kubernetes, ...). Tells what each can do.
 #include <array>
 #include <span>
 #include <string_view>

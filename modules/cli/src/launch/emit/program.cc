@@ -47,8 +47,8 @@ Result<void> check_words(const std::vector<std::string>& words, const ProgramCom
   return {};
 }
 
-/// Refuses flags and variables about the token and about SIGTERM: the files of --emit themselves set the token's place and
-/// the meaning of a SIGTERM.
+/// Refuses flags and variables about the token and about SIGTERM: the files of --emit themselves say where the token is,
+/// and what a SIGTERM makes tasks do.
 Result<void> check_own_flags(const ProgramCommand& command, const Engine& engine) {
   for (const char* flag : {"--token-file", "--tls-dir"}) {
     if (!command.flag(flag)) continue;

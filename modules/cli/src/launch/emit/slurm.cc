@@ -33,8 +33,9 @@ fi
 exec srun --label --kill-on-bad-exit=1 --wait=0 @command@
 )";
 
-/// The command behind srun's own options. srun takes a word ":" anywhere as the end of one program and the beginning of
-/// another. So a command with such a word goes to a shell as one word, and the shell becomes the program.
+/// Returns the command in the form that follows srun's own options. srun takes a word ":" anywhere as the end of one
+/// program and the beginning of another. So a command with such a word goes to a shell as one word, and srun starts the
+/// shell.
 std::string words_for_srun(const std::vector<std::string>& command) {
   std::string words;
   for (const std::string& word : command) words += (words.empty() ? "" : " ") + bash_word(word);

@@ -7,7 +7,7 @@
 namespace shoal::cli::launch {
 namespace {
 
-/// Returns how many of the last characters of `text` are the first characters of `mark`, which may go on in later bytes.
+/// Returns how many characters at the end of `text` could be the beginning of `mark`, if later bytes complete it.
 size_t begun_mark(std::string_view text, std::string_view mark) {
   for (size_t count = std::min(text.size(), mark.size() - 1); count > 0; --count) {
     if (text.ends_with(mark.substr(0, count))) return count;

@@ -49,8 +49,8 @@ bool asks_to_leave(const std::vector<int>& signals) {
   return std::any_of(signals.begin(), signals.end(), [](int signal) { return signal != SIGCHLD; });
 }
 
-/// Sends and reads as many bytes as possible without waiting. Kills a session that has not ended a time of `patience` after
-/// the last bytes were sent to it.
+/// Sends and reads as many bytes as possible without waiting. If the session has not ended within `patience` after the last
+/// bytes were sent to it, kills it.
 void go_on(OpenSession& session, Duration patience) {
   if (session.outbox.send()) session.killed_at = steady_now() + patience;
   read_session(session);

@@ -27,7 +27,7 @@ struct SessionOutcome {
 };
 
 /// Runs the sessions to their ends. Returns the outcomes in the order of `sessions`. Kills a session that has not ended
-/// `patience` after its last input was sent. Cancelled: a signal asked this process to leave, and all sessions were killed.
+/// `patience` after its last input was sent. Cancelled: a signal asked this process to end, and all sessions were killed.
 Result<std::vector<SessionOutcome>> run_sessions(const std::vector<Session>& sessions, Duration patience,
                                                  SignalInbox& inbox);
 
