@@ -13,7 +13,8 @@ class BackgroundStage : public Stage {
   virtual bool is_ready() const = 0;
 };
 
-/// Makes a stage that prepares up to `count` elements of `input` (-1: adapts the count). Its positions are `input`'s.
+/// Makes a stage that prepares up to `count` elements of `input` in the background; if `count` is -1, it chooses the number
+/// itself. The positions that it saves are positions of `input`.
 std::unique_ptr<BackgroundStage> make_background_stage(StageContext& context, std::unique_ptr<Stage> input, int64_t count);
 
 }  // namespace shoal::data

@@ -24,7 +24,7 @@ class ZipStage final : public Stage {
       SHOAL_TRY(const bool more, inputs_[i]->next(items_[i]));
       ended_ = !more;
     }
-    if (ended_) return false;  // Also for later calls, since reading on in a longer input might fail.
+    if (ended_) return false;  // Later calls, too, do not read on: in a longer input that might fail.
     Element& united = item.own();
     united = Element();
     for (size_t i = 0; i < inputs_.size(); ++i) {

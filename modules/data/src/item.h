@@ -23,9 +23,10 @@ struct Column {
   const std::string* strings = nullptr;  ///< Set if dtype is kString.
 };
 
-/// Tensors seen as rows. Immutable. A node of the dataset owns them, and an iterator holds the nodes, so they outlive all
-/// its stages and items. Items therefore refer to a Rows without sharing ownership: counting owners would cost more for
-/// each row than copying the row into a batch.
+/// Tensors, each divided into rows along its first axis. Immutable. An Item refers to a row without sharing ownership of
+/// the tensors: counting owners would cost more for each row than copying the row into a batch. It may do so, because a
+/// node of the dataset owns the tensors and lives as long as the iterator. (unbatch owns such tensors only for a while, and
+/// copies their rows.)
 class Rows {
  public:
   /// Every tensor must have a first dimension, equal for all. There must be at least one tensor.
@@ -49,7 +50,7 @@ class Rows {
 
  private:
   Element tensors_;
-  std::vector<Column> columns_;  // The columns of row 0.
+  std::vector<Column> columns_;  // Row 0 of each tensor, from which column() finds the other rows.
   std::vector<size_t> row_bytes_, row_strings_;
   int64_t count_;
 };
@@ -79,7 +80,8 @@ class Item {
   /// Refers to an element that other items may refer to as well, and keeps it alive: the stage that made the element may
   /// drop it (as cache() does when a pass ends early) while a later batch or shuffle still holds the item.
   void refer(std::shared_ptr<const Held> shared) { rows_ = nullptr, shared_ = std::move(shared); }
-  /// The item's own element, to be filled; its storage may be reused. It has no record until set_record() gives it one.
+  /// Returns the element that the item owns, to be filled. Its old storage may be reused. Where it was read (its record of
+  /// a file) counts as unknown until set_record().
   Element& own() { return rows_ = nullptr, shared_ = nullptr, held_.forget_records(), held_.element; }
 
   /// The record that the element comes from.
@@ -89,13 +91,14 @@ class Item {
   /// The row to which the item refers (from_tensor_slices makes such items); -1: it refers to no row.
   int64_t row_of_tensors() const { return rows_ ? row_ : -1; }
   bool has_records() const { return !rows_ && (held().record != 0 || (held().rows && !held().rows->empty())); }
-  /// Sets the record of the item's own element.
+  /// Stores which record of a file the element that the item owns was read from.
   void set_record(RecordId record) { held_.record = record; }
-  /// Sets the records of the item's own element, a batch of `items`; none if the items come from no records.
+  /// For an item that owns a batch made of `items`: stores which record of a file each of them was read from. Stores
+  /// nothing if that is unknown for all of them.
   void set_records_of_rows(std::span<const Item> items);
-  /// Sets the record of each row of the item's own element.
+  /// For an item that owns a batch: stores which record of a file each row was read from.
   void set_records_of_rows(std::span<const RecordId> records);
-  /// Gives the item's own element the records of `other`.
+  /// Copies from `other` which records of files its element was read from, to the element that this item owns.
   void take_records(const Item& other);
 
   size_t features() const { return rows_ ? rows_->features() : element().features.size(); }
@@ -114,7 +117,8 @@ class Item {
   Element& materialise(BufferPool& pool);
   /// As materialise(), but for reading only: copies a row of tensors, but not an element that other items share.
   const Element& readable(BufferPool& pool);
-  /// Moves the element out, with its records, so that several items can refer to it.
+  /// Moves the element out of the item, so that several items can refer to it. What is known of the records of files that
+  /// it was read from goes with it.
   std::shared_ptr<const Held> share(BufferPool& pool);
 
  private:
@@ -139,7 +143,8 @@ inline bool same_name(const std::string& a, const std::string& b) {
   return true;
 }
 
-/// Gives `map` tensors named as `count` columns of `like`, from column `first` on. ready_tensor() then prepares each.
+/// Makes the tensors of `map` have the names of `count` columns of `like`, from column `first` on. The caller then gives
+/// each tensor its type and shape by ready_tensor().
 void ready_names(TensorMap& map, const Item& like, size_t first, size_t count);
 /// Gives `map` tensors called `names`, which are in byte order. A map that has these names already stays as it is.
 void ready_names(TensorMap& map, const std::vector<std::string>& names);

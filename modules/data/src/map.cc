@@ -40,7 +40,7 @@ class MapStage final : public Stage {
   StageContext& context_;
   std::unique_ptr<Stage> input_;
   const MapFn& fn_;
-  ElementNumber next_;  // For errors only, so saved positions do not have this number.
+  ElementNumber next_;  // The number of the next element, for errors only: positions do not store it.
   bool failed_ = false;
 };
 
@@ -62,7 +62,9 @@ class MapNode final : public Node {
 }  // namespace
 
 Result<void> apply(const MapFn& fn, Item& item, const StageContext& context, ElementNumber number) {
-  const RecordId record = item.record();  // A map of batches may move rows, so the records of rows are dropped.
+  // Keeps only the record of a file that the element as a whole was read from. A batch may have one record for each row;
+  // those are dropped, because fn may reorder the rows.
+  const RecordId record = item.record();
   const int64_t row = item.row_of_tensors();
   Element& element = item.materialise(context.env.buffers());
   const auto where = [&] { return place_of_element(context, record, row, "map", number); };

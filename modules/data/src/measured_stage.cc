@@ -35,7 +35,7 @@ class MeasuredStage final : public Stage {
   /// If a call takes longer than this, reading the clock costs little in comparison, and every call is measured.
   static constexpr int64_t kDearNanoseconds = 10'000;
 
-  /// Measurements of the calls of one function.
+  /// Measurements of the calls of one function of the stage, next() or skip().
   struct Calls {
     uint64_t all = 0, measured_last = 0;  // The number of calls, now and at the last measured call.
     uint64_t interval = 1;

@@ -19,7 +19,7 @@ class Padding {
   /// Returns the smallest shape into which column `index` of each item fits. InvalidArgument if a column is larger than the
   /// size given in the options.
   Result<Shape> common_shape(std::span<const Item> items, size_t index) const;
-  /// Fills all of `target` with the padding value of column `index` of `like`.
+  /// Fills all of `target` with the padding value that the options give for column `index` of the element `like`.
   void fill(const Item& like, size_t index, Tensor& target) const;
   RandomKey fold_parameters(RandomKey key) const;
 
@@ -27,7 +27,8 @@ class Padding {
   PaddedBatchOptions options_;
 };
 
-/// Copies `column` into row `row` of `target`, at the beginning of each axis.
+/// Copies a tensor, `column`, into row `row` of the batch `target`. The batch may be longer along any axis: the copy fills
+/// the beginning of each axis.
 void copy_into_corner(const Column& column, Tensor& target, int64_t row);
 
 }  // namespace shoal::data

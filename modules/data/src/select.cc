@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Transforms that choose among or number the elements of one input: filter, take, skip, shard, enumerate.
+// Transforms that select elements of one input (filter, take, skip, shard), or number them (enumerate).
 #include <algorithm>
 
 #include "nodes.h"
@@ -37,7 +37,7 @@ class FilterStage final : public OneInputStage {
  private:
   StageContext& context_;
   const FilterFn& fn_;
-  ElementNumber next_;  // For errors only, so saved positions do not have this number.
+  ElementNumber next_;  // The number of the next element, for errors only: positions do not store it.
   bool failed_ = false;
 };
 
@@ -61,7 +61,8 @@ class TakeStage final : public OneInputStage {
   const int64_t count_;
 };
 
-/// index_ becomes 1 once the function has refused an element.
+/// Passes on elements until the function refuses one. A position stores index_ (of OneInputStage), which serves as a flag
+/// here: 0, or 1 once the function has refused an element.
 class TakeWhileStage final : public OneInputStage {
  public:
   TakeWhileStage(StageContext& context, std::unique_ptr<Stage> input, const FilterFn& fn)
@@ -87,10 +88,11 @@ class TakeWhileStage final : public OneInputStage {
  private:
   StageContext& context_;
   const FilterFn& fn_;
-  ElementNumber next_;  // For errors only, so saved positions do not have this number.
+  ElementNumber next_;  // The number of the next element, for errors only: positions do not store it.
 };
 
-/// index_ becomes 1 once the first elements are passed over.
+/// Leaves out the first elements. A position stores index_ (of OneInputStage), which serves as a flag here: 0, or 1 once
+/// the first elements have been left out.
 class SkipStage final : public OneInputStage {
  public:
   SkipStage(std::unique_ptr<Stage> input, int64_t count) : OneInputStage(std::move(input)), count_(count) {}

@@ -11,12 +11,13 @@
 
 namespace shoal::data {
 
-/// Stacks `rows`, at least one, along a new first dimension into `item`'s own element, whose storage is reused; `item` gets
-/// the records of the rows. `padding` is null if all rows must have equal shapes. InvalidArgument, beginning with `what`
-/// ("batch"), if the rows cannot be stacked.
+/// Stacks `rows`, at least one, along a new first dimension. The result is written into the element that `item` owns, and
+/// reuses its storage. `item` also learns which record of a file each row was read from. `padding` is null if all rows must
+/// have equal shapes. InvalidArgument, beginning with `what` ("batch"), if the rows cannot be stacked.
 Result<void> stack(std::string_view what, std::span<const Item> rows, const Padding* padding, BufferPool& pool, Item& item);
 
-/// Makes what stack() makes without padding, but copies each element into the batch at once, so no element has to be kept.
+/// Makes the same batch as stack() with no padding. But it copies each element into the batch as soon as the element
+/// arrives, so no element has to be stored until the batch is full.
 ///
 ///   SHOAL_TRY_VOID(filler.begin(first, rows_max, batch));
 ///   SHOAL_TRY_VOID(filler.add(next));  // For each element, the first one too.
@@ -26,10 +27,10 @@ class BatchFiller {
   explicit BatchFiller(BufferPool& pool) : pool_(pool) {}
   /// True if a batch of `rows_max` elements like `first` is small enough to allocate before its elements arrive.
   static bool is_small(const Item& first, int64_t rows_max);
-  /// Begins a batch of up to `rows_max` elements like `first`, in the own element of `batch`.
+  /// Begins a batch of up to `rows_max` elements like `first`. The batch is written into the element that `batch` owns.
   Result<void> begin(const Item& first, int64_t rows_max, Item& batch);
-  /// Adds the next element. Texts that nobody else holds are swapped with old texts of the batch, so `next` changes.
-  /// InvalidArgument if `next` is not like the first one.
+  /// Adds the next element. Its texts are not copied but swapped with old texts of the batch, if nobody else holds them:
+  /// `next` then has those old texts. InvalidArgument if `next` is not like the first element.
   Result<void> add(Item& next);
   /// Ends the batch; it gets as many rows as elements were added.
   void finish(Item& batch);
@@ -42,7 +43,7 @@ class BatchFiller {
     std::string* texts = nullptr;
     size_t row_elements = 0, row_bytes = 0;
   };
-  /// A row of `rows_of_` that has not been copied yet, and its place in the batch.
+  /// A row of the tensors `rows_of_` that is still to be copied: its number there, and its number in the batch.
   struct WaitingRow {
     int64_t row = 0;
     size_t place = 0;
@@ -53,9 +54,9 @@ class BatchFiller {
 
   BufferPool& pool_;
   size_t features_ = 0;
-  std::vector<Column> columns_;  // Names, types and shapes of an element; the names are stored in the batch.
+  std::vector<Column> columns_;  // Names, types and shapes of an element. The names point into the batch.
   std::vector<Target> targets_;
-  std::vector<RecordId> records_;  // The records of the elements so far.
+  std::vector<RecordId> records_;  // Where each element so far was read (its record of a file).
   const Rows* rows_of_ = nullptr;
   std::vector<WaitingRow> rows_;
 };

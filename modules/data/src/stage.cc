@@ -16,7 +16,7 @@ namespace {
 
 // The lower bits of a RecordId are a line, the bits above them are the file's number.
 constexpr int kLineBits = 40;
-constexpr uint64_t kNumbered = uint64_t(1) << (kLineBits - 1);  // If set, the lower bits number a record, not a line.
+constexpr uint64_t kNumbered = uint64_t(1) << (kLineBits - 1);  // Bit set: the bits below it number a record, not a line.
 constexpr uint64_t kLineMax = kNumbered - 1;
 
 }  // namespace

@@ -56,8 +56,8 @@ class StageContext {
   /// Returns the key of the random operation that is constructed next, from the operation's own seed, else the run's seed.
   RandomKey next_random_key(std::optional<int64_t> operation_seed);
 
-  /// Registers the files that a stage reads, while the stage is made; the paths must outlive the context, unless it has a
-  /// parent. Returns the number of the first of these files. Any thread.
+  /// Registers the files that a stage reads, while the stage is made. Returns the number of the first of these files. The
+  /// paths must outlive the context; a context with a parent (see the constructor) copies them instead. Any thread.
   uint64_t add_files(const std::vector<std::string>& paths);
   /// Returns the record that begins at `line` (counted from 1) of file number `file`.
   static RecordId record_at(uint64_t file, uint64_t line);
@@ -68,7 +68,8 @@ class StageContext {
 
   Environment& env;
   const IterateOptions options;
-  /// Set if stages are measured. Stages of datasets that a stage makes have no meters: their work counts for that stage.
+  /// Set if stages are measured. The stages of the datasets that flat_map() or interleave() makes have no meters: their
+  /// work counts as the work of the flat_map or interleave stage.
   std::optional<StageMeters> meters;
   /// Stops when the user's token does (IterateOptions::stop), and when the iterator is destroyed.
   const StopSource stopping{options.stop};
@@ -85,11 +86,12 @@ class StageContext {
   StageContext* const parent_ = nullptr;
   const std::optional<RandomKey> key_;
 
-  // Guards the members below: the list of files, which only the outermost context has.
+  // Guards the members below, which list the files that the iterator reads. A context with a parent uses the list of its
+  // outermost ancestor.
   mutable std::mutex files_mutex_;
   std::vector<const std::string*> files_;
-  std::deque<std::string> kept_paths_;          // Copies of paths whose dataset ends before the iterator.
-  std::map<std::string, uint64_t> kept_lists_;  // For each list of paths, its first file's number.
+  std::deque<std::string> kept_paths_;          // Copies of paths of datasets that end before the iterator.
+  std::map<std::string, uint64_t> kept_lists_;  // For each list of paths: the number of its first file.
 };
 
 /// Returns Cancelled if the iterator has to stop. Every source calls this for each element, and so does every loop of a
@@ -107,7 +109,8 @@ class Node {
   Node(const Node&) = delete;
   Node& operator=(const Node&) = delete;
 
-  /// `context` outlives the stage. Makes the inputs' stages first, left to right: trainers number random operations alike.
+  /// `context` outlives the stage. Makes the stages of the inputs first, from left to right, so that all trainers construct
+  /// the random operations of a pipeline in the same order and give them the same numbers.
   virtual Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const = 0;
   /// As make_stage(), but also measures the stage if the context has meters. Nodes call this for their inputs.
   Result<std::unique_ptr<Stage>> stage(StageContext& context) const;

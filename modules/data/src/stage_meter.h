@@ -18,7 +18,7 @@ struct StageMeter {
   std::vector<size_t> inputs = {};  ///< The numbers of the meters of the stage's inputs.
   /// True if the stage's calls only wait for work of other threads: the time of these calls is not counted.
   bool waits = false;
-  /// True for a prefetch: its inputs work while the consumer does.
+  /// True for a prefetch stage. The stages before it run on other threads, while the consumer works.
   bool is_border = false;
   int threads = 1;  ///< The number of threads that share the stage's own work.
   std::atomic<uint64_t> elements = 0;

@@ -9,10 +9,10 @@
 
 namespace shoal::data {
 
-/// Adds the name of a user's function (`what`: "the function of map") to its error `error`, unless the error begins with
-/// that name, and adds the place `where` the element was read. A std::logic_error, as std::stof() and
-/// at() throw, becomes InvalidArgument: the same element would throw it again. A shoal::Exception gets the new message
-/// itself; any other exception of the user stays as it is.
+/// Returns `error`, an error of a user's function, with two additions to its message: `what`, the name of the function
+/// ("the function of map"), unless the message begins with it; and `where`, which says where the element was read. A
+/// std::logic_error, as std::stof() and at() throw, becomes InvalidArgument: the same element would throw it again. A
+/// shoal::Exception gets the new message itself; any other exception of the user stays as it is.
 Error in_user_function(Error error, std::string_view what, const std::string& where);
 
 /// The number of an element in a stage's input. Counted from 0, or if `resumed`, from the position at which a resume began.
@@ -21,12 +21,14 @@ struct ElementNumber {
   bool resumed = false;
 };
 
-/// Returns where an element was read, by its Item's record and row of tensors: "jan.csv, line 12", or "row 3 of the
-/// tensors"; else the element's number in the input of `stage` ("map").
+/// Returns text that tells the user which element it was. If `record` is known, that is the place in a file: "jan.csv, line
+/// 12". Else it is "row 3 of the tensors" if `row_of_tensors` is not -1, and otherwise the number of the element in the
+/// input of `stage` ("map").
 std::string place_of_element(const StageContext& context, RecordId record, int64_t row_of_tensors, std::string_view stage,
                              ElementNumber number);
 
-/// Calls fn(), which returns a Result; `where` makes the text of the place only if there is an error.
+/// Calls fn(), which returns a Result. Only if there is an error, calls `where`, which makes the text that says where the
+/// element was read.
 template <class Fn, class Where>
 auto call_user_function(std::string_view what, Fn&& fn, Where&& where) -> std::invoke_result_t<Fn> {
   auto called = call_user(what, std::forward<Fn>(fn));

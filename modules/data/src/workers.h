@@ -22,7 +22,7 @@ class Workers {
 
   /// Runs at most `jobs_max` jobs at once, each of which calls `step` until it returns false.
   Workers(JobPool& pool, int jobs_max, Step step);
-  /// Waits for the pieces that are being worked on; jobs still in the pool's queue will do nothing.
+  /// Waits until the pieces of work that have begun are done. Jobs that are still in the pool's queue will do nothing.
   ~Workers();
   Workers(const Workers&) = delete;
   Workers& operator=(const Workers&) = delete;
@@ -31,7 +31,8 @@ class Workers {
   /// Tells the workers that there is work: submits a job unless enough jobs run. Releases the lock meanwhile, so the state
   /// that the step reads may change.
   void call(Lock& lock);
-  /// Waits for changed(). Another thread does the awaited work, often a user's function, so no deadline can be set.
+  /// Waits until another thread calls changed(). That thread does the awaited work, often a user's function, so no deadline
+  /// can be set.
   void wait(Lock& lock) { shared_->changed.wait(lock); }
   void changed() { shared_->changed.notify_all(); }
   /// Returns once no job works; jobs then do no work before resume(). The consumer must do none either.
