@@ -13,7 +13,7 @@
 namespace shoal::data {
 namespace {
 
-/// The least number of inputs between two anchors.
+/// An anchor is a saved position of the input (see above). At least this many inputs lie between two anchors.
 constexpr uint64_t kBucketAnchorDistance = 256;
 
 class BucketStage final : public Stage {
@@ -91,7 +91,7 @@ class BucketStage final : public Stage {
     for (size_t i = 0; i < buckets_.size(); ++i) {
       if (int64_t(buckets_[i].size()) != waiting[i]) return damaged_position();
     }
-    if (ended) {  // Reads the input to its end again: a cache(), for one, becomes complete there.
+    if (ended) {  // Reads past the last element again: only then does a cache() before this stage become complete.
       Item none;
       SHOAL_TRY(const bool more, input_->next(none));
       if (more) return damaged_position();
@@ -156,7 +156,8 @@ class BucketStage final : public Stage {
     return true;
   }
 
-  /// Moves the anchor up to the oldest waiting element, so that no resume replays an endless input from its beginning.
+  /// Moves the anchor, the position from which a resume reads the input, up to the oldest waiting element. Otherwise a
+  /// resume would replay an endless input from its beginning.
   void move_anchor() {
     if (unsaved_ || ended_ || taken_ - anchor_.taken < kBucketAnchorDistance) return;
     uint64_t oldest = taken_;
@@ -188,7 +189,7 @@ class BucketStage final : public Stage {
   std::vector<Slot> spare_;  // Slots whose storage is reused.
   std::vector<Item> rows_;
   bool begun_ = false, ended_ = false, resumed_ = false;
-  uint64_t taken_ = 0;  // How many inputs were taken since the pass began, or since a loaded position's anchor.
+  uint64_t taken_ = 0;  // How many inputs were taken in this pass; after a resume, since the saved anchor.
   Anchor anchor_, next_anchor_;
   std::optional<Error> unsaved_;
 };

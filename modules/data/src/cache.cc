@@ -87,7 +87,7 @@ class CacheStage final : public Stage {
   size_t index_ = 0;
   bool begun_ = false;
   bool complete_ = false;
-  std::string beginning_;  ///< The input's position before the remembered pass.
+  std::string beginning_;  ///< The position of the input at the beginning of the pass that fills elements_.
   std::optional<Error> unsaved_;
 };
 

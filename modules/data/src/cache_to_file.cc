@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// cache(path): the first complete pass is written to a file, which later passes, and later runs, read. A position in that
-// pass also has the input's position at the beginning of the pass: a resume writes the elements before the position again.
+// cache(path): writes the elements of the first complete pass to a file, which later passes, and later runs, read. A
+// position within that first pass also holds the position of the input at the beginning of the pass. A resume reads the
+// input from there, and writes the elements before the position to the file again.
 #include <algorithm>
 
 #include "cache_file.h"
@@ -58,7 +59,7 @@ class UnfinishedCache {
   const FileCache& cache_;
   const std::unique_ptr<StorageLock> lock_;
   CacheFileWriter writer_;
-  bool finished_ = false;  // True: the destructor leaves the unfinished file alone.
+  bool finished_ = false;  // True: the file was renamed, or may be another iterator's now. The destructor keeps it.
 };
 
 class FileCacheStage final : public Stage {
@@ -225,7 +226,8 @@ class FileCacheStage final : public Stage {
     if (index == 0) return load_input(now);
     beginning_ = beginning;
     unsaved_.reset();
-    // Another iterator has finished the file meanwhile, from a pass of its own: this pass continues with the input.
+    // If the file exists, another iterator has finished it since this position was saved. Then this pass writes no file,
+    // and goes on with the elements of its input.
     if (storage().exists(cache_.path)) {
       state_ = State::kPassing;
     } else {

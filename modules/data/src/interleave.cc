@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// flat_map and interleave: each element of the input becomes a dataset, and several of these give their elements in
-// turn. A position holds the input's position before the oldest element whose dataset is open, the number of elements
-// that were taken since, and for each open dataset the number of its element and its own position. After a resume the
-// datasets are made again from their elements.
+// flat_map and interleave make a dataset of each element of the input. Several of these datasets are open at once, and give
+// their elements in turn. A position holds: the input's position before the oldest element whose dataset is open; the
+// number of elements that were taken since; and for each open dataset, the number of its element and the position within
+// the dataset. After a resume the datasets are made again from their elements.
 #include <algorithm>
 
 #include "background_stage.h"
@@ -44,7 +44,7 @@ class InterleaveStage final : public Stage {
         continue;
       }
       if (item.row_of_tensors() >= 0)
-        item.materialise(context_.env.buffers());  // The item may outlive the dataset, so it gets a copy of the row.
+        item.materialise(context_.env.buffers());  // Copies the row: the item may outlive the dataset's tensors.
       if (++given_ == options_.block) go_on();
       return true;
     }
@@ -98,7 +98,7 @@ class InterleaveStage final : public Stage {
     SHOAL_TRY(const int64_t since, in.count());
     turn_ = size_t(turn);
     next_number_ = first;
-    std::vector<std::pair<int64_t, size_t>> open;  // Each open dataset's element, counted from `first`, and slot.
+    std::vector<std::pair<int64_t, size_t>> open;  // For each open dataset: its element's number minus `first`; its slot.
     for (size_t i = 0; i < slots_.size(); ++i) {
       SHOAL_TRY(const int64_t one_more, in.count(since));
       if (one_more > 0) open.emplace_back(one_more - 1, i);
@@ -123,10 +123,10 @@ class InterleaveStage final : public Stage {
   }
 
  private:
-  /// A dataset that is being read. Members refer to members above them.
+  /// A dataset that is being read. Some members refer to earlier ones, so these are destroyed last.
   struct Open {
-    int64_t number;      ///< The number of the dataset's element in the input.
-    std::string before;  ///< The input's position before the dataset's element.
+    int64_t number;      ///< The number, among the inputs, of the element of which the dataset was made.
+    std::string before;  ///< The position of the input before that element.
     NodePtr node;
     uint64_t fingerprint;
     std::unique_ptr<StageContext> context;
@@ -160,12 +160,14 @@ class InterleaveStage final : public Stage {
       if (open) {
         slot = std::move(*open);
       } else {
-        ahead_error_ = std::move(open).error();  // next() returns this error at the element's turn.
+        // next() returns this error when it needs the next dataset.
+        ahead_error_ = std::move(open).error();
       }
     }
   }
 
-  /// Opens the dataset of the next element; nothing at the end. If options_.parallel, also starts the dataset after it.
+  /// Opens the dataset of the next element; returns none at the end of the input. If options_.parallel, also opens and
+  /// starts the dataset of the element behind that one, and keeps it in ahead_ for the next call.
   Result<std::optional<Open>> open_next() {
     std::optional<Open> open = std::exchange(ahead_, std::nullopt);
     if (!open) {
@@ -256,8 +258,8 @@ class InterleaveStage final : public Stage {
   size_t turn_ = 0;          // The slot whose turn it is.
   int64_t given_ = 0;        // How many elements that slot gave in this turn.
   std::vector<std::optional<Open>> slots_;
-  std::optional<Open> ahead_;         // If options_.parallel: the dataset started for the next free slot. Not in positions.
-  std::optional<Error> ahead_error_;  // The error of opening the next dataset, returned at its turn.
+  std::optional<Open> ahead_;         // If options_.parallel: a dataset opened before a slot was free; positions omit it.
+  std::optional<Error> ahead_error_;  // The error of opening the next dataset; returned when that dataset is needed.
   std::optional<Error> unsaved_;
 };
 

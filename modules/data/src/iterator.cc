@@ -11,7 +11,8 @@ namespace {
 constexpr size_t kPositionBytesMax = (64 << 10) - sizeof(uint64_t);  // A Position and its ordinal fit into 64 KiB.
 constexpr uint64_t kPositionFormat = 1;
 
-/// Position::state is: format, fingerprint, ended, the stages' numbers, and a check of all that (eight bytes).
+/// Returns the checksum, eight bytes, with which Position::state ends. It covers the bytes before it: the format, the
+/// fingerprint, whether the dataset has ended, and the numbers of the stages.
 uint64_t check_of(std::string_view bytes) { return fold_in(RandomKey(0), bytes); }
 
 class PipelineIterator final : public Iterator {
@@ -103,8 +104,8 @@ class PipelineIterator final : public Iterator {
   }
 
  private:
-  /// Saves the position before each element. A stop may interrupt the stages on the way to an element, where they have no
-  /// position. Saving costs a few numbers written into a string for each batch of a training.
+  /// Saves the position before each element. A stop may interrupt the stages while they make the next element, and then
+  /// they cannot tell a position. Saving costs a few numbers written into a string for each batch of a training.
   void remember_place() {
     if (!context_->options.stop.stop_possible() || no_place_) return;
     place_.clear();
@@ -122,7 +123,8 @@ class PipelineIterator final : public Iterator {
     return *failure_;
   }
 
-  /// A stop may make a generator end early, so that end is not final: after a restore() the generator runs again.
+  /// Handles the result of a call of next(). If a stop was requested, an end may come from a generator that gave up early:
+  /// so it does not count as the end of the dataset, and after a restore() the generator runs again.
   Result<bool> settle(Result<bool> more) {
     if (was_stopped(more) || (more && !*more && stop_requested())) return stop();
     if (!more) return fail(std::move(more).error());
@@ -181,7 +183,7 @@ class PipelineIterator final : public Iterator {
   bool ended_ = false;
   std::optional<Error> failure_;
   bool stopped_ = false;  // True: the failure is a stop that the user asked for.
-  std::string place_;     // The position that the stages had before the last call.
+  std::string place_;     // The position of the stages before the last call of next() or skip().
   std::optional<Error> no_place_;
 };
 

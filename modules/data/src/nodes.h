@@ -52,9 +52,10 @@ NodePtr make_shard_node(NodePtr input, int64_t count, int64_t index);
 NodePtr make_enumerate_node(NodePtr input, int64_t start, std::string name);
 NodePtr make_take_while_node(NodePtr input, FilterFn fn);
 // Defined in random_map.cc.
-/// Gives each element a key for with_key().
+/// Adds a random key to each element, which with_key() removes again.
 NodePtr make_key_node(NodePtr input, std::optional<int64_t> seed);
-/// Returns a function for map() that removes the key of make_key_node(), and calls `fn` with random numbers of that key.
+/// Returns a function for map(). It removes the random key that make_key_node() added to the element, and calls `fn` with
+/// random numbers drawn from that key.
 MapFn with_key(RandomMapFn fn);
 NodePtr make_random_filter_node(NodePtr input, RandomFilterFn fn, std::optional<int64_t> seed);
 // Defined in ignore_errors.cc, scan.cc, sample.cc and interleave.cc.

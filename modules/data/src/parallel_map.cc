@@ -98,11 +98,12 @@ class ParallelMapStage final : public Stage {
     std::string position;  ///< The input's position after `item`.
     State state = State::kQueued;
     ElementNumber number;
-    bool was_read = false;  ///< True: the input was read, so that an error is the function's.
+    bool was_read = false;  ///< True: the input gave an element, so that `error` comes from the function.
     std::optional<Error> error;
   };
 
-  /// Saves the input's position before the first element. The numbers in gone_ (see load()) count from that element.
+  /// Saves the position of the input before this stage reads from it. From now on, read_ and the numbers in gone_ count the
+  /// inputs from that position.
   void begin() {
     begun_ = true;
     read_ = 0;
@@ -138,7 +139,8 @@ class ParallelMapStage final : public Stage {
     }
   }
 
-  /// Reads an input into `slot`. False at the end and for an error, which stays in the slot until its turn.
+  /// Reads an input into `slot`. Returns false at the end of the input, and after an error. The error is stored in the
+  /// slot, and next() returns it when it reaches the slot.
   bool read(Slot& slot) {
     slot.error.reset();
     slot.was_read = false;
@@ -225,7 +227,8 @@ class ParallelMapStage final : public Stage {
     }
   }
 
-  /// If order does not matter: saves which inputs behind the position were returned already, by distance from the position.
+  /// If order does not matter: saves which of the inputs behind the saved position have been returned already. Each is
+  /// saved as the number of inputs that lie between the saved position and it.
   void save_gone(StateWriter& out) const {
     const Workers::Lock lock = workers_.lock();
     std::vector<int64_t> ahead;
@@ -270,20 +273,22 @@ class ParallelMapStage final : public Stage {
   const int calls_max_;
 
   // Only the consumer uses the members below.
-  int calls_;  ///< How many calls may be at work at once; grows up to calls_max_.
+  int calls_;  ///< How many calls of fn_ may run at once; grows up to calls_max_.
   bool begun_ = false;
   bool ended_ = false;
   bool failed_ = false;   ///< True: the last error was the function's.
-  std::string position_;  ///< The input's position before slots_.front().
+  std::string position_;  ///< The position of the input before the element in slots_.front().
   ElementNumber first_;   ///< The number of the first input since begin().
   int64_t read_ = 0;      ///< How many inputs were taken since begin().
   int64_t dropped_ = 0;   ///< How many inputs since begin() were returned and have left slots_.
-  /// If order does not matter: numbers of inputs since begin() that were returned before the position was saved, ascending.
+  /// If order does not matter, elements may be returned before earlier ones. After load(), these are the inputs that had
+  /// been returned when the position was saved: their numbers, counted from that position, ascending.
   std::vector<int64_t> gone_;
   std::optional<Error> unsaved_;
   std::vector<std::unique_ptr<Slot>> spare_;
 
-  // Only the consumer adds or removes slots. The thread that sets a slot kRunning owns it. The workers' mutex guards this.
+  // Only the consumer adds or removes slots. A thread that sets a slot to kRunning may then use that slot without the lock.
+  // Everything else in slots_ is guarded by the workers' mutex.
   std::deque<std::unique_ptr<Slot>> slots_;
 
   // The workers are the last member, because their destructor waits for jobs that use the other members.
@@ -303,7 +308,8 @@ class ParallelMapNode final : public Node {
     return std::make_unique<ParallelMapStage>(context, std::move(stage), fn_, options_);
   }
   std::string_view kind() const override { return "map"; }
-  /// A map in order is the same as a map without threads, so a run may resume with another number of threads.
+  /// Leaves out the number of threads: a map in order gives the same elements with any number, so a run may resume with
+  /// another one.
   RandomKey fold_parameters(RandomKey key) const override {
     return fold_in(key, options_.deterministic ? "map" : "map/any order");
   }

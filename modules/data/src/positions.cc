@@ -13,7 +13,8 @@ struct CutShuffle {
   bool changes;  ///< True if the order of elements differs between two iterators, or between passes.
 };
 
-/// Adds the cut shuffles up to `node`. `cut`: a take or skip comes behind `node`. `repeated`: a repetition comes behind it.
+/// Adds to `found` each shuffle, among `node` and all its inputs, that has a take or skip behind it. `cut`: a take or skip
+/// comes behind `node`. `repeated`: a node that moves elements, such as repeat, but is no shuffle comes behind `node`.
 void find_cut_shuffles(const Node& node, bool cut, bool repeated, std::vector<CutShuffle>& found) {
   const bool moves = !node.moves_elements().empty();
   const bool repeats = moves && !node.is_shuffle();

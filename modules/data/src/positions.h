@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Tells whether elements keep their positions; every division of a dataset by position relies on that.
+/// Tells whether each element of a dataset has the same position in every pass and run. Only then can a dataset be divided
+/// by position, for example into training and evaluation.
 #include <string_view>
 
 #include "stage.h"

@@ -94,10 +94,10 @@ class PrefetchStage final : public BackgroundStage {
     return std::nullopt;
   }
 
-  /// False before begin(): after a restart, a job of the previous pass may still call this.
+  /// Whether another element may be prepared. Not before begin(): a job of the pass before a restart may still call this.
   bool may_prepare() const { return begun_ && !preparing_ && !final_ && int64_t(ready_.size()) < limit_; }
 
-  /// Moves one element into `ready_`; moves the end or an error into `final_`.
+  /// Reads one element into `ready_`. If the input ends or fails, stores that result in `final_`.
   bool prepare(Workers::Lock& lock) {
     if (!may_prepare()) return false;
     preparing_ = true;
@@ -144,7 +144,7 @@ class PrefetchStage final : public BackgroundStage {
   bool preparing_ = false;
   std::deque<Slot> ready_;
   std::vector<Slot> spare_;
-  std::optional<Result<bool>> final_;  ///< The end (false) or an error, returned after `ready_`.
+  std::optional<Result<bool>> final_;  ///< How the input ended: false or an error. next() returns it once ready_ is empty.
   std::optional<Error> unsaved_;       ///< Set if the input cannot save its position.
 
   // The workers are the last member, because their destructor waits for jobs that use the other members.

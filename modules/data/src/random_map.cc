@@ -7,10 +7,11 @@
 namespace shoal::data {
 namespace {
 
-// The name of the feature that carries an element's key from KeyStage to the function.
+// KeyStage gives each element a random key, from which its random numbers are drawn, as a feature with this name.
+// with_key() takes the feature out before it calls the user's function.
 constexpr std::string_view kKeyName = "\x01random key";
 
-/// Makes the keys of the elements of a stage's input.
+/// Computes for each element of the input its random key, the seed of the random numbers that are drawn for the element.
 class Keys {
  public:
   explicit Keys(RandomKey key) : key_(key) {}
@@ -31,7 +32,7 @@ class Keys {
   uint64_t pass_ = 0;
 };
 
-/// A stage that makes a key for each element. It counts the elements of its input.
+/// A stage that computes a random key for each element. index_ (of OneInputStage) counts the elements of the input.
 class KeyedStage : public OneInputStage {
  public:
   KeyedStage(StageContext& context, std::unique_ptr<Stage> input, RandomKey key)
@@ -54,7 +55,7 @@ class KeyedStage : public OneInputStage {
   Keys keys_;
 };
 
-/// Gives each element its key as a further feature.
+/// Adds its random key to each element, as a feature called kKeyName.
 class KeyStage final : public KeyedStage {
  public:
   using KeyedStage::KeyedStage;

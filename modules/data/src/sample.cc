@@ -23,7 +23,7 @@ class SampleStage final : public Stage {
         ++draws_;
         return true;
       }
-      ended_[*input] = true;  // The same draw then chooses among the other inputs.
+      ended_[*input] = true;  // draws_ stays: the next try repeats this draw among the other inputs.
       over_ = options_.stops_with_the_first;
     }
     return false;

@@ -14,7 +14,8 @@ namespace {
 
 constexpr uint64_t kBufferMax = UINT32_MAX;
 constexpr uint64_t kHole = ~uint64_t(0);
-/// The least number of inputs between two anchors: without it, a small buffer would save its input at every draw.
+/// An anchor is a saved position of the input (see above). At least this many inputs lie between two anchors: otherwise the
+/// stage would save the position of its input at every draw from a small buffer.
 constexpr uint64_t kAnchorDistance = 256;
 
 /// The random draws of one pass.
@@ -48,14 +49,14 @@ class Draws {
   std::array<uint32_t, 4> block_{};
 };
 
-/// The counters of a pass, on which everything else in its state depends.
+/// The counters of a pass. The contents of the buffer follow from them and from the random key.
 struct Progress {
   uint64_t inputs = 0;  ///< How many elements were taken from the input.
   uint64_t draws = 0;   ///< Elements handed out.
   bool ended = false;   ///< True once the input's end was seen.
 };
 
-/// Whether the counters are consistent. The hole of the last draw is not filled yet: its input is read by the next call.
+/// Whether the counters are consistent. The slot of the last draw is still empty: the next call of next() refills it.
 bool is_possible(const Progress& at, uint64_t capacity) {
   if (at.draws == 0) return at.inputs == 0;
   if (!at.ended) return at.inputs >= capacity && at.inputs - capacity == at.draws - 1;
@@ -63,14 +64,16 @@ bool is_possible(const Progress& at, uint64_t capacity) {
   return at.draws <= at.inputs && at.draws > replaced;
 }
 
-/// Returns which input each slot of the buffer holds; kHole for the slot of the last draw.
+/// Returns for each slot of the buffer the number of the input that it holds. That is kHole for the slot of the last draw,
+/// which is still empty.
 std::vector<uint64_t> buffered_inputs(RandomKey key, const Progress& at, uint64_t capacity) {
   if (at.draws == 0) return {};
   Draws draws(key);
   const uint64_t filled = std::min(capacity, at.inputs);
-  const uint64_t replaced = at.inputs - filled;  // How many draws got a new input into their slot.
+  const uint64_t replaced = at.inputs - filled;  // How many draws were followed by a new input in the slot.
   std::vector<uint64_t> slots(size_t(filled), kHole);
-  // Goes backwards: the last draw of a slot tells its input. About filled * ln(filled) draws are enough to meet all slots.
+  // Visits the draws from the last one back: the last draw of a slot tells which input the slot got then. After about
+  // filled * ln(filled) draws, every slot has been drawn.
   uint64_t unknown = filled;
   for (uint64_t draw = replaced; draw-- > 0 && unknown > 0;) {
     uint64_t& slot = slots[draws.at(draw, filled)];
@@ -217,14 +220,16 @@ class ShuffleStage final : public Stage {
     return true;
   }
 
-  /// Call it when no element in the buffer is older than next_anchor_, which becomes the anchor. Saves a new next_anchor_.
+  /// Replaces the anchor by next_anchor_ if that was saved later, and saves a new next_anchor_. Call it only if all
+  /// elements in the buffer were read after next_anchor_ was saved: a resume reads the input from the anchor on.
   void move_anchor() {
     if (next_anchor_.input > anchor_.input) std::swap(anchor_, next_anchor_);
     remember(next_anchor_);
     older_ = buffer_.size();
   }
 
-  /// Makes the buffer again from the counters: reads the input from the anchor on, and passes over other elements.
+  /// Fills the buffer again after a resume: reads the input from the anchor on, keeps the elements that were in the buffer
+  /// when the position was saved, and skips the others.
   Result<void> refill() {
     const std::vector<uint64_t> slots = buffered_inputs(pass_key(), at_, capacity_);
     std::vector<size_t> order;
@@ -250,7 +255,8 @@ class ShuffleStage final : public Stage {
     return at_.ended ? see_end() : Result<void>();
   }
 
-  /// Reads on to the input's end, where the input may act: cache(), for example, becomes complete.
+  /// Reads past the last element of the input again, as the run did before: only then does a cache() before this stage
+  /// become complete.
   Result<void> see_end() {
     Item none;
     SHOAL_TRY(const bool more, input_->next(none));
@@ -277,8 +283,8 @@ class ShuffleStage final : public Stage {
   Draws draws_;
   std::vector<Slot> buffer_;
   std::optional<size_t> hole_;
-  Anchor anchor_;       ///< A saved position of the input; no element in the buffer is older.
-  Anchor next_anchor_;  ///< The anchor that takes over when `older_` elements have left the buffer.
+  Anchor anchor_;       ///< A saved position of the input, from which a resume reads. All of buffer_ was read after it.
+  Anchor next_anchor_;  ///< Becomes the anchor once the `older_` elements that were read before it was saved are returned.
   size_t older_ = 0;
   std::optional<Error> anchor_error_;
 };
@@ -290,7 +296,8 @@ class ShuffleNode final : public Node {
 
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
     SHOAL_TRY(std::unique_ptr<Stage> stage, input().stage(context));
-    // A buffer beyond the input's size changes nothing, and a position must not demand more memory than the input needs.
+    // A buffer larger than the input changes nothing. The limit also ensures that a damaged position does not make the
+    // stage allocate more memory than the input needs.
     const uint64_t capacity = std::min(buffer_, uint64_t(std::max<int64_t>(input().cardinality().value_or(INT64_MAX), 1)));
     return std::make_unique<ShuffleStage>(context, std::move(stage), capacity, options_.reshuffle_each_iteration,
                                           context.next_random_key(options_.seed));

@@ -13,7 +13,7 @@ constexpr int64_t kAtOnceMax = 4096;
 // Up to this number, Dataset::cardinality() counts the elements one by one, which takes milliseconds.
 constexpr int64_t kCountedMax = int64_t(1) << 22;
 
-/// Decides, by the position alone, on which side an element is.
+/// Decides, by the position of an element alone, whether split() puts it into the training part or the held-out part.
 struct SplitRule {
   double held_out = 0;
   RandomKey key = 0;
@@ -25,7 +25,8 @@ struct SplitRule {
   }
 };
 
-/// index_ counts the input's elements. Elements of the other side are skipped: functions of earlier stages do not get them.
+/// Passes on the elements of one part of a split. index_ (of OneInputStage) counts the elements of the input. Elements of
+/// the other part are skipped, so the functions of earlier stages are not called for them.
 class SplitStage final : public OneInputStage {
  public:
   SplitStage(StageContext& context, std::unique_ptr<Stage> input, const SplitRule& rule)
@@ -51,7 +52,7 @@ class SplitStage final : public OneInputStage {
   }
 
  private:
-  /// Passes over elements of the other side. False: the input has ended.
+  /// Skips the elements that belong to the other part, up to the next one of this part. False: the input has ended.
   Result<bool> pass_others() {
     while (!rule_.takes(uint64_t(index_))) {
       SHOAL_TRY_VOID(check_stopping(context_));

@@ -25,7 +25,7 @@ class WindowStage final : public Stage {
     if (rows_.size() < rows) rows_.resize(rows);
     for (size_t row = 0; row < rows; ++row) std::swap(rows_[row], items_[row * size_t(options_.stride)]);
     if (options_.drop_remainder && int64_t(rows) < size_) {
-      count_ = 0;  // So that save() writes the position of the input's end.
+      count_ = 0;  // So that save() writes the position of the input, which is at its end, and not of these elements.
       return false;
     }
     SHOAL_TRY_VOID(stack("window", std::span(rows_).first(rows), nullptr, context_.env.buffers(), item));
@@ -67,7 +67,8 @@ class WindowStage final : public Stage {
         items_.emplace_back();
         before_.emplace_back();
       }
-      // If the shift is smaller than the span, windows overlap, and the input is saved before each element.
+      // If the shift is smaller than the span, windows overlap, and a window may begin at an element that was read for an
+      // earlier one. So the position of the input is saved before each element.
       if (options_.shift < span_) save_input(before_[size_t(count_)]);
       SHOAL_TRY(const bool more, input_->next(items_[size_t(count_)]));
       if (!more) return {};
