@@ -25,7 +25,7 @@ struct ArrayRows::State {
   std::unique_ptr<ByteSource> source = nullptr;
   NpyHeader header = {};
   std::vector<std::byte> bytes = {};
-  // These members serve an array that the first call reads as a whole.
+  // These members serve an array that is read as a whole: by the first call of next() or, from an IDX file, by open().
   std::function<Result<Tensor>()> read_all = {};
   std::optional<Tensor> all = {};
   int64_t row = 0;  ///< The number of the row to read next.
@@ -138,7 +138,8 @@ ArrayRows::~ArrayRows() = default;
 Result<std::vector<ArrayRows>> ArrayRows::open(Storage& storage, const std::string& path, FileFormat format) {
   std::vector<ArrayRows> arrays;
   const auto add = [&](State state) { arrays.push_back(ArrayRows(Hidden<State>(new State(std::move(state))))); };
-  /// `again` opens the array's bytes from their start. An array in Fortran's order is opened a second time, and read whole.
+  /// `again` opens the bytes of the array from their start. It is called here and, for an array in Fortran's order, once
+  /// more by the first call of next(), which reads the whole array.
   const auto add_npy = [&](State state, const std::function<Result<std::unique_ptr<ByteSource>>()>& again) -> Result<void> {
     SHOAL_TRY(state.source, again());
     SHOAL_TRY(state.header, read_npy_header(*state.source));

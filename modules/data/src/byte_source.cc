@@ -39,7 +39,7 @@ class StoppableSource final : public ByteSource {
   StoppableSource(std::unique_ptr<ByteSource> source, StopToken stop)
       : source_(std::move(source)), stop_(std::move(stop)) {}
   Result<size_t> read(std::span<std::byte> out) override {
-    constexpr size_t kPieceBytes = 4 << 20;  // It takes a few milliseconds to read, and about ten to unpack.
+    constexpr size_t kPieceBytes = 4 << 20;  // 4 MiB: read in a few milliseconds, unpacked in about ten.
     size_t done = 0;
     do {
       if (stop_.stop_requested()) return cancelled();

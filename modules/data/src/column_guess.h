@@ -20,7 +20,7 @@ class ColumnGuess {
   void tell(const std::string& name, Logger& log) const;
 
  private:
-  /// A field whose number float32 changes, and the place of that field.
+  /// A field whose number would change if it were stored as float32, and the place of the field in the file.
   struct Changed {
     std::string text;
     std::string place;

@@ -31,7 +31,8 @@ std::vector<CsvColumn> named_by_header(const std::vector<std::string>& header) {
   return columns;
 }
 
-/// Returns all columns as text, with the names that the program gives, and with the file's own names if it has a header.
+/// Returns all columns as text, named by the program. If the file has a header, a name there that differs from the
+/// program's is stored as CsvColumn::header.
 Result<std::vector<CsvColumn>> named_by_program(const std::vector<std::string>& names, CsvReader& reader) {
   SHOAL_TRY(const std::vector<std::string> header, reader.name_columns(names));
   std::vector<CsvColumn> columns;
@@ -55,7 +56,8 @@ class ByName {
   ByName(const std::string& path, std::vector<CsvColumn>& columns) : path_(path), columns_(columns) {
     for (size_t i = 0; i < columns.size(); ++i) places_.emplace(columns[i].name, i);
   }
-  /// Returns the one column of that name. `option` is the option that has the name, for errors.
+  /// Returns the column called `name`, of which there must be only one. `option` is the option in which the program gave
+  /// that name; errors mention it.
   Result<CsvColumn*> find(const std::string& name, const char* option) const {
     const auto at = places_.find(name);
     if (at == places_.end()) {

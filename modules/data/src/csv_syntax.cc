@@ -66,7 +66,7 @@ Error CsvSplitter::stray_quote(std::string_view field, size_t begin, size_t in_f
 Result<size_t> CsvSplitter::take_quoted(std::string_view record, size_t open) {
   const size_t first = open + 1;
   const size_t kept = unquoted_.size();
-  size_t from = first;  // unquoted_ has the record's bytes before this place.
+  size_t from = first;  // The bytes of the field before this offset have been copied to unquoted_.
   CsvState state = CsvState::kQuoted;
   size_t at = first, close = first;
   for (; at < record.size() && state != CsvState::kFieldBegin && state != CsvState::kMistake; ++at) {

@@ -32,12 +32,13 @@ enum class CsvState : uint8_t {
   kFieldBegin,  ///< No byte of the field was seen yet, except blanks that do not count.
   kUnquoted,    ///< Within a field without quotes.
   kQuoted,      ///< Between the quotes of a field.
-  kQuote,       ///< Behind a quote in a quoted field: the closing one, or the first of two.
-  kQuotedEnd,   ///< Behind the closing quote and blanks that do not count.
+  kQuote,       ///< Behind a quote in a quoted field: the closing quote, or the first of two that mean one.
+  kQuotedEnd,   ///< Behind the closing quote and at least one blank, which trim_blanks permits.
   kMistake,     ///< Behind a syntax error, which the splitter reports. Quotes are ignored up to the line end.
 };
 
-/// Returns the state behind the byte `c`. Outside of quotes, `c` is no LF, and a CR is a mistake unless LF follows.
+/// Returns the state behind the byte `c`. An LF outside of quotes ends a record and is not passed to this function. A CR
+/// outside of quotes is a mistake, except right before that LF, where the state that it gives is not used any more.
 inline CsvState csv_state_after(CsvState state, char c, const CsvSyntax& syntax) {
   if (state == CsvState::kQuoted) return c == '"' ? CsvState::kQuote : CsvState::kQuoted;
   if (state == CsvState::kMistake || c == '\r') return CsvState::kMistake;

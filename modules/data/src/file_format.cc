@@ -68,7 +68,7 @@ bool begins_as_tf_record(std::string_view begin) {
          masked_crc(crc32c(begin.substr(0, 8))) == uint32_t(little_endian(begin.substr(8, 4)));
 }
 
-/// Whether the first record is a tf.Example. If the record ends behind `begin`, its first bytes decide.
+/// Whether the first record is a tf.Example. If `begin` holds only a part of that record, its first byte decides.
 bool has_tf_example(std::string_view begin) {
   const uint64_t bytes = little_endian(begin.substr(0, 8));
   const std::string_view record = begin.substr(12, bytes);

@@ -103,7 +103,7 @@ Result<void> JsonGatherer::end_list() {
 }
 
 Result<void> JsonGatherer::count_one() {
-  elements_ += wants_element();  // wants_element() is false if a list, which is no element, has ended.
+  elements_ += wants_element();  // Adds 1 after an element, and 0 after the end of a list: wants_element() is false there.
   if (counts_.empty()) {
     is_done_ = true;
     return {};

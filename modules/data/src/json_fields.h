@@ -40,7 +40,8 @@ class JsonGatherer {
   bool wants_element() const { return int64_t(counts_.size()) == rank(); }
   /// The size that the innermost list must have; -1: any.
   int64_t wanted_size() const { return field_->variable ? -1 : field_->shape[counts_.size() - 1]; }
-  /// Counts a value after its end: an element, or a list.
+  /// Called after each element and at the end of each list. Counts it as a value of the list around it, or, if there is
+  /// none, notes that the value of the field is complete.
   Result<void> count_one();
   template <class T>
   Result<void> add(T value);

@@ -96,7 +96,7 @@ JsonLineParser::JsonLineParser(const JsonLinesOptions& options)
     targets_.push_back({.label = label});
     (label ? label_names_ : feature_names_).push_back(field.name);
   }
-  std::ranges::sort(feature_names_);  // TensorMap keeps names in byte order, too.
+  std::ranges::sort(feature_names_);  // As in a TensorMap, so that an index here is one in the map, too.
   std::ranges::sort(label_names_);
   for (size_t i = 0; i < targets_.size(); ++i) {
     const auto& names = targets_[i].label ? label_names_ : feature_names_;
@@ -127,7 +127,7 @@ JsonLineParser::Place JsonLineParser::place_of_value() {
   return Place::kField;
 }
 
-/// Handles a value that is no object, or the begin of a list. `give_it` passes the value to the gatherer.
+/// Handles a value that is neither a list nor an object. `give_it` passes the value to the gatherer.
 template <class Give>
 Result<void> JsonLineParser::give(JsonKind kind, const Give& give_it) {
   switch (place_of_value()) {

@@ -29,7 +29,7 @@ class JsonTree {
   /// InvalidArgument if two fields have the same path, or one lies inside of another.
   static Result<JsonTree> of(const std::vector<JsonField>& fields);
   const Node& operator[](size_t index) const { return nodes_[index]; }
-  /// The node that `key` leads to from `node`; kNowhere if no field lies there.
+  /// Returns the child of `node` for the object key `key`; kNowhere if no field lies at or below that key.
   size_t child(size_t node, std::string_view key) const;
   /// Returns a field that is at or below a node, for errors.
   size_t field_below(size_t node) const;
@@ -64,8 +64,8 @@ class JsonLineParser final : json::Events {
   Result<void> end_object() override;
 
   enum class Place { kNowhere, kField, kObject };
-  /// Returns where a value that begins here belongs: to no field, to one field (for which the gatherer is then ready), or
-  /// to an object with fields.
+  /// Tells what to do with a value that begins now. kNowhere: no field needs it. kField: it belongs to a field, for which
+  /// the gatherer is ready. kObject: it has to be an object, since fields lie inside of it.
   Place place_of_value();
   template <class Give>
   Result<void> give(JsonKind kind, const Give& give_it);
@@ -81,9 +81,9 @@ class JsonLineParser final : json::Events {
 
   // The members below are the state of parse() within a line.
   Element* element_ = nullptr;
-  std::vector<size_t> objects_;            // The nodes of the open objects that have fields.
-  size_t next_ = JsonTree::kRoot;          // The node that the next value belongs to.
-  size_t passed_over_ = 0;                 // How many lists and objects are open in a value without a field.
+  std::vector<size_t> objects_;            // For each open JSON object that fields lie in: its node in tree_.
+  size_t next_ = JsonTree::kRoot;          // The node in tree_ of the next value; kNowhere: no field needs it.
+  size_t passed_over_ = 0;                 // How many lists and objects that no field needs are open now.
   size_t gathering_ = JsonTree::kNowhere;  // The field whose value is being read.
   JsonGatherer gatherer_;
 };

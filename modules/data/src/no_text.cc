@@ -17,7 +17,8 @@ struct Kind {
 
 constexpr const char* kWorkbook = "is a workbook or document of Microsoft Office; save the sheet as CSV (UTF-8) there";
 
-/// If one kind begins like another, the one with more bytes comes first.
+/// A file is of the first kind here whose bytes it begins with. So if the bytes of one kind begin with those of another
+/// one, the longer bytes come first.
 constexpr Kind kKinds[] = {
     {"PK\x03\x04"sv, "is a zip archive (.xlsx and .ods files are, too); unpack it with unzip, or save the sheet as CSV"},
     {"PK\x05\x06"sv, "is a zip archive with nothing in it"},
@@ -70,13 +71,14 @@ constexpr Kind kKinds[] = {
     {"\xfe\xff"sv, "is text in UTF-16; write it as UTF-8, for example with iconv -f UTF-16 -t UTF-8"},
 };
 
-constexpr size_t kTarMagicAt = 257;  // POSIX.1-1988 ("ustar"): the header of an archive's first file.
+constexpr size_t kTarMagicAt = 257;  // Offset of "ustar" in the header of a tar archive's first file (POSIX.1-1988).
 constexpr std::string_view kTarMagic = "ustar";
 constexpr std::string_view kBzip2Block = "1AY&SY";  // These bytes follow "BZh" and a digit.
 
 constexpr size_t kZerosLookedAt = 256;
 
-/// Returns "UTF-16LE" or "UTF-16BE" for such text: of the two bytes of each Latin letter, always the same one is zero.
+/// Returns "UTF-16LE" or "UTF-16BE" if the text looks like it: Latin letters then have two bytes, one of which is 0. In
+/// UTF-16LE that is the second one of each pair, in UTF-16BE the first one.
 std::optional<std::string> utf_16_of(std::string_view begin) {
   begin = begin.substr(0, kZerosLookedAt);
   size_t zeros[2] = {};
@@ -106,7 +108,8 @@ std::optional<std::string> other_encoding(std::string_view begin) {
 constexpr const char* kLoneCr =
     "has lines that end with CR alone, as those of old Macintosh programs; make them LF, for example with tr '\\r' '\\n'";
 
-/// Whether more of the first line follows a CR that is outside of quotes.
+/// Whether the first line contains a CR, outside of quotes, with other text right behind it. In such a file, a CR alone
+/// seems to end lines.
 bool has_lone_cr(std::string_view begin, const CsvSyntax& syntax) {
   CsvState state = CsvState::kFieldBegin;
   for (size_t i = 0; i < begin.size() && (begin[i] != '\n' || state == CsvState::kQuoted); ++i) {

@@ -71,7 +71,8 @@ class TransposedPlaces {
   int64_t place_ = 0;
 };
 
-/// Moves the first `count` elements of `from` to their places in `to`.
+/// Moves `count` elements, read in Fortran's order, from the start of `from` to the places in `to`, in C order, that
+/// `places` gives.
 void scatter(Tensor& from, size_t count, TransposedPlaces& places, Tensor& to) {
   if (to.dtype() == DType::kString) {
     std::vector<std::string>&texts = from.mutable_strings(), &out = to.mutable_strings();
@@ -113,7 +114,7 @@ std::string folder_of_file(const std::string& path) {
 
 Result<Tensor> read_npy_array(ByteSource& source, uint64_t bytes_max) {
   SHOAL_TRY(NpyHeader header, read_npy_header(source));
-  if (header.shape.rank() < 2) header.fortran_order = false;  // Then C order and Fortran order are the same.
+  if (header.shape.rank() < 2) header.fortran_order = false;  // With fewer than two axes, both orders are the same.
   SHOAL_TRY_VOID(check_size(header, source, bytes_max));
   Tensor tensor(header.type.dtype, header.shape);
   if (has_bytes_of_tensor(header.type) && !header.fortran_order) {

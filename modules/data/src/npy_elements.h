@@ -21,7 +21,8 @@ struct NpyPlace {
 /// cannot hold; the error does not name the file.
 Result<void> decode_npy(const NpyType& type, std::span<const std::byte> bytes, NpyPlace place, Tensor& out, size_t at);
 
-/// Whether elements of this type have the same bytes in a tensor, so that a file can be read right into its memory.
+/// Whether elements of this type have the same bytes in a file as in a tensor. Then they can be read from the file right
+/// into the memory of the tensor.
 bool has_bytes_of_tensor(const NpyType& type);
 
 /// Returns the type with which a file stores `tensor`: little-endian, and for strings as wide as the longest one. Errors

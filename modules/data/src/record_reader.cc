@@ -104,8 +104,8 @@ Result<bool> RecordReader::find(std::string_view& record) {
   }
 }
 
-/// Goes on to the record's line end, or to the end of the bytes read. Returns whether it found the line end, which
-/// walk.size does not count.
+/// Moves `walk` on to the line end that ends the record, or to the end of the bytes in the buffer. Returns whether it found
+/// that line end; walk.size does not include the line end.
 bool RecordReader::find_end(Walk& walk) const {
   const std::string_view text(buffer_.data() + begin_, end_ - begin_);
   while (walk.size < text.size()) {
@@ -129,7 +129,8 @@ bool RecordReader::find_end(Walk& walk) const {
   return false;
 }
 
-/// Moves `walk` through a part of a line, and calls step() only for bytes that may change the state.
+/// Moves `walk` over `line`, which may be a part of a line. Calls step(), which updates the CSV state, only for bytes that
+/// may change the state, and skips the bytes between them.
 void RecordReader::walk_through(std::string_view line, Walk& walk) const {
   for (size_t at = 0; at < line.size();) {
     const size_t begin = at;

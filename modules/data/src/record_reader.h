@@ -58,7 +58,7 @@ class RecordReader {
   /// The state of find() while it looks for the end of a record.
   struct Walk {
     size_t size = 0;     ///< How many bytes were looked at so far.
-    uint64_t lines = 0;  ///< How many line ends are among these bytes.
+    uint64_t lines = 0;  ///< How many line ends are among those `size` bytes.
     CsvState state = CsvState::kFieldBegin;
     Place open = {};  ///< The place where the last quoted field began.
   };

@@ -103,7 +103,8 @@ class RecordFile {
 };
 
 /// True for a Format (see RecordStage) that reads beyond the record that it returns. Such a Format has three more members.
-/// A position then has the Format's own offset and state; `load` is called before `resume`.
+/// A position of the stage then holds next_offset() and what Format::save() writes. To resume, the stage calls `load`
+/// before `resume`.
 ///
 ///   uint64_t next_offset() const;  // Where the next record begins.
 ///   void save(StateWriter& out) const;
@@ -117,7 +118,7 @@ concept ReadsAhead = requires(const Format& format) {
 ///
 /// A Format is a copyable value with the members below. After it has opened a file, the stage calls `begin`, and then
 /// `next` or `skip` for each record. Both call RecordFile::begin_record() first, and return false at the file's end. To
-/// resume, the stage calls `resume` in place of `begin`: it moves the file to `offset`, where a record begins.
+/// resume, the stage calls `resume` in place of `begin`: `resume` moves the file to `offset`, where a record begins.
 ///
 ///   Result<void> begin(RecordFile& file);
 ///   Result<void> resume(RecordFile& file, uint64_t offset);

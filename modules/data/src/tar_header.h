@@ -29,7 +29,7 @@ enum class TarKind {
   kPax,         ///< A pax header for the next entry.
   kGlobalPax,   ///< A pax header for all entries behind it.
   kLongName,    ///< The long name of the next entry, as GNU tar writes it.
-  kLongLink,    ///< The long target of the next entry, a link, as GNU tar writes it.
+  kLongLink,    ///< The target of the next entry, a link, where it is too long for a header (GNU tar).
 };
 
 struct TarHeader {
@@ -40,7 +40,8 @@ struct TarHeader {
 
 bool is_zero_block(const TarBlock& block);
 
-/// Parses a header. DataLoss, without a place, if the checksum does not match the block, or the size is no number.
+/// Parses a header. DataLoss if the checksum does not match the block, or the size is no number; the message does not say
+/// where in the archive that is.
 Result<TarHeader> parse_tar_header(const TarBlock& block);
 
 /// Values from pax headers; they replace the values in the entry's header block.
@@ -50,8 +51,9 @@ struct PaxValues {
   bool is_sparse = false;  ///< True if the pax header describes the holes of a file, as GNU tar does.
 };
 
-/// Reads records of the form "LENGTH KEY=VALUE\n", and stores the values that matter in `values`. DataLoss, without a
-/// place, for records of another form, a size that is no number, or a path that is too long.
+/// Reads records of the form "LENGTH KEY=VALUE\n", and stores the values that matter in `values`. DataLoss for records of
+/// another form, a size that is no number, or a path that is too long; the message does not say where in the archive that
+/// is.
 Result<void> parse_pax(std::string_view records, PaxValues& values);
 
 /// Returns the header blocks of a file: one, or at least three if it needs a pax header. `name` is one that

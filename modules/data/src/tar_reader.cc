@@ -25,7 +25,7 @@ Error TarReader::error(ErrorKind kind, const RecordFile& file, const std::string
                     std::to_string(place_.offset) + "): " + what};
 }
 
-/// Adds the entry's place to an error that has no place yet.
+/// Puts the path of the archive, the number of the entry and its offset before the message of an error.
 template <class T>
 Result<T> TarReader::placed(const RecordFile& file, Result<T> result) const {
   if (!result) return error(result.error().kind(), file, result.error().message());

@@ -28,7 +28,8 @@ struct TarEntry {
 /// counted from 1, and the offset at which the entry begins.
 class TarReader {
  public:
-  /// Makes `place` the begin of the next entry, in the file that the other methods get.
+  /// Makes the next entry begin at `place`. The caller has moved the archive file, which it passes to the other methods, to
+  /// place.offset.
   void start_at(TarPlace place);
   /// Writes the next file into `entry`. Passes over the unread rest of the previous entry, and over folders, links and
   /// devices. Returns false at the end: at a block of zeros, or if the archive ends between two entries.
@@ -37,7 +38,8 @@ class TarReader {
   Result<void> read(RecordFile& file, std::string& contents);
   /// The place of the entry that next() gave last; after the last entry, the place of the archive's end.
   TarPlace place() const { return place_; }
-  /// Makes an error of `kind` that tells the entry's place.
+  /// Makes an error of `kind` whose message begins with the path of the archive, the number of the entry, and the entry's
+  /// offset.
   Error error(ErrorKind kind, const RecordFile& file, const std::string& what) const;
   Error damaged(const RecordFile& file, const std::string& what) const { return error(ErrorKind::kDataLoss, file, what); }
 

@@ -19,12 +19,13 @@ struct SplitName {
   std::string_view prefix, name;
 };
 
-/// Splits a path. Returns nothing if the parts do not fit into a header block.
+/// Splits a path at a slash into the two parts that a ustar header has room for. Returns nothing if no slash gives parts
+/// that fit.
 std::optional<SplitName> split_name(std::string_view path) {
   if (path.size() <= kUstarNameBytes) return SplitName{"", path};
   if (path.size() > kUstarPrefixBytes + 1 + kUstarNameBytes) return std::nullopt;
-  // The first slash with few enough bytes behind it gives the shortest prefix. The search begins at 1, since an empty
-  // prefix would lose the slash at the start of a path.
+  // The name, behind the slash, may have at most 100 bytes. The first slash that leaves no more gives the shortest prefix.
+  // The search begins at 1, since an empty prefix would lose the slash at the start of a path.
   const size_t slash = path.find('/', std::max<size_t>(path.size() - kUstarNameBytes - 1, 1));
   if (slash == std::string_view::npos || slash > kUstarPrefixBytes) return std::nullopt;
   return SplitName{path.substr(0, slash), path.substr(slash + 1)};

@@ -321,12 +321,13 @@ std::string make_tf_example(const TensorMap& tensors) {
   {
     pbf_writer example(record);
     pbf_writer features(example, 1);
-    for (const auto& [name, tensor] : tensors) {  // TensorMap has names in byte order, so records do, too.
+    for (const auto& [name, tensor] : tensors) {  // In byte order of the names, which a TensorMap keeps.
       const TfList kind = writable_list_of(name, tensor);
       pbf_writer entry(features, 1);
       entry.add_string(1, name);
       pbf_writer feature(entry, 2);
-      // protozero drops a message into which nothing is written, but a list without values must stay.
+      // The list is encoded by itself first: protozero drops a nested message into which nothing is written, but an empty
+      // list must be in the record.
       std::string values;
       pbf_writer list(values);
       write_values(list, tensor);

@@ -62,7 +62,7 @@ int64_t count_values(const TfValues& values) {
       [&](pbf_reader& message) {
         if (values.list == TfList::kFloat) {
           count += int64_t(message.get_packed_float().size());
-        } else {  // Each number has exactly one byte whose highest bit is 0.
+        } else {  // Only the last byte of each varint has a highest bit of 0: counts these.
           const std::string_view run = view_of(message);
           count += std::count_if(run.begin(), run.end(), [](char byte) { return (byte & 0x80) == 0; });
         }
@@ -86,7 +86,8 @@ class Sink {
   std::span<T> left_;
 };
 
-/// Reads one entry of the map into `values`. If `values` has a list of the same kind already, the new values are appended.
+/// Reads one entry of the map that tf.Example consists of, a name and its list, into `values`. If `values` has a list of
+/// the same kind already, the new values are appended to it, in memory of `merged`.
 void read_entry(pbf_reader entry, TfValues& values, std::deque<std::string>& merged) {
   while (entry.next()) {
     if (entry.tag() == 1 && entry.wire_type() == kLengthDelimited) {
@@ -102,7 +103,8 @@ void read_entry(pbf_reader entry, TfValues& values, std::deque<std::string>& mer
         const std::string_view bytes = view_of(feature);
         if (values.list == list) {
           if (merged.empty() || values.bytes.data() != merged.back().data()) merged.emplace_back(values.bytes);
-          values.bytes = merged.back().append(bytes);  // In place, so that many pieces need no further copies.
+          // In place, so that joining many parts does not copy each part many times.
+          values.bytes = merged.back().append(bytes);
         } else {
           values.list = list;
           values.bytes = bytes;

@@ -23,7 +23,8 @@ enum class TfList : uint8_t { kNone = 0, kBytes = 1, kFloat = 2, kInt64 = 3 };
 /// Returns "texts", "float32 values", "int64 values" or "nothing".
 std::string_view to_string(TfList list);
 
-/// The list that a record has under a name, still encoded. It points into the record, or into its TfRecord.
+/// The list of values that a record has under a name, still encoded. `bytes` points into the record or, if the record has
+/// the list in several parts, into memory of the TfRecord, which has joined them.
 struct TfValues {
   std::string_view name;
   TfList list = TfList::kNone;  ///< kNone: the record has the name, but no list under it.

@@ -53,7 +53,7 @@ Result<std::string> read_text_at(const ReadableFile& file, uint64_t offset, size
 struct ZipEnd {
   uint64_t members = 0;
   uint64_t offset = 0, bytes = 0;  ///< The directory's place and size.
-  uint64_t end_offset = 0;         ///< The offset of the first record behind the directory.
+  uint64_t end_offset = 0;         ///< The offset of the end record; in a zip64 archive, of the zip64 end record.
 };
 
 /// Makes the error for a file that does not end like a zip archive, and says what the file is.
@@ -86,7 +86,8 @@ Result<uint64_t> find_zip_end(const ReadableFile& file, std::string& record) {
   return no_zip(file);
 }
 
-/// Replaces the numbers of `end`, whose record begins at `end.end_offset`, by those of the zip64 record, if there is one.
+/// Reads the zip64 end record, if the archive has one, and replaces the numbers in `end` by the wider ones of that record.
+/// Before the call, end.end_offset is the offset of the ordinary end record.
 Result<void> read_zip64_end(const ReadableFile& file, ZipEnd& end) {
   if (end.end_offset < kZip64LocatorBytes + kZip64EndBytes) return {};
   const uint64_t locator_offset = end.end_offset - kZip64LocatorBytes;

@@ -14,8 +14,8 @@ namespace shoal::data {
 /// Both libraries call a function at an error, and that function must not return. An exception may not pass through the
 /// code of a C library, so the function calls leave(), which jumps back into finishes().
 ///
-/// A jump runs no destructors. The code between finishes() and leave(), which is the step and the library, therefore makes
-/// no object that has one: the caller of finishes() allocates all memory before, and owns it.
+/// A jump runs no destructors. Therefore the code that it may leave, the `step` of finishes() and the library, makes no
+/// object that has a destructor. The caller of finishes() allocates all memory before the call, and owns it.
 struct ErrorExit {
   std::jmp_buf back;
   std::array<char, 256> sentence{};  ///< The library's sentence about the error.
@@ -30,7 +30,8 @@ struct ErrorExit {
   }
 };
 
-/// Calls `step`, which calls functions of the library. Returns false if one of them fails, and so jumps out by `exit`.
+/// Calls `step`, which calls functions of the library. Returns false if one of those functions fails: exit.leave() then
+/// jumps back into finishes().
 template <class Step>
 [[gnu::noinline]] bool finishes(ErrorExit& exit, const Step& step) {
   if (setjmp(exit.back) != 0) return false;  // NOLINT(cert-err52-cpp)

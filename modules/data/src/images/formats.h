@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Functions for the two formats of images. Each format has a source file for reading and one for writing, which returns
-/// FailedPrecondition if the build has no library for the format.
+/// Functions for the two image formats, JPEG and PNG. For each format, one source file reads images and one writes them.
+/// Their functions return FailedPrecondition if the build has no library for the format.
 #include <string>
 #include <string_view>
 

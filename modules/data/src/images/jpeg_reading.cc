@@ -163,7 +163,8 @@ class JpegDecoder {
 
   Error failed() const {
     if (errors_.exit.out_of_memory) return unavailable("libjpeg has no memory for the image");
-    // At the end of the data, libjpeg's buffer holds an end marker that the file lacks, which bytes_in_buffer may count.
+    // At the end of the data, libjpeg reads an end marker of its own, which the file lacks. bytes_in_buffer may then count
+    // the bytes of that marker.
     const size_t left = library_.src ? std::min(library_.src->bytes_in_buffer, bytes_.size()) : bytes_.size();
     const bool at_end = errors_.manager.msg_code == JWRN_JPEG_EOF;
     return data_loss("the JPEG file is damaged near byte " + std::to_string(at_end ? bytes_.size() : bytes_.size() - left) +

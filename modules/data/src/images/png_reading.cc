@@ -64,7 +64,7 @@ class PngDecoder {
     constexpr png_uint_32 kChunksMax = 100;
     png_set_read_fn(library_, this, &on_read);
     png_set_crc_action(library_, PNG_CRC_ERROR_QUIT, PNG_CRC_ERROR_QUIT);
-    png_set_user_limits(library_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);  // Ends libpng's limits; check_size() checks ours.
+    png_set_user_limits(library_, PNG_UINT_31_MAX, PNG_UINT_31_MAX);  // check_size() replaces the limits of libpng.
     png_set_chunk_cache_max(library_, kChunksMax);
     png_set_chunk_malloc_max(library_, kChunkBytesMax);
     // Chunks of texts, profiles and the like are passed over, except for their checksums: a bad profile is no reason to

@@ -19,8 +19,8 @@ namespace shoal::data {
 /// One array of a file. A thread may use it only while no other thread uses any array of the same file.
 class ArrayRows {
  public:
-  /// Opens a file, whose format is kNpy, kNpz or kIdx, and reads the headers of its arrays. Returns the arrays in the order
-  /// of the file. Errors are those of read_npy(), read_npz() and read_idx().
+  /// Opens a file, whose format is kNpy, kNpz or kIdx, and reads the headers of its arrays; reads an IDX file as a whole.
+  /// Returns the arrays in the order of the file. Errors are those of read_npy(), read_npz() and read_idx().
   static Result<std::vector<ArrayRows>> open(Storage& storage, const std::string& path, FileFormat format);
   ArrayRows(ArrayRows&&) noexcept;
   ArrayRows& operator=(ArrayRows&&) noexcept;
@@ -32,8 +32,8 @@ class ArrayRows {
   const Shape& shape() const;
   int64_t rows() const;  ///< The size of the first axis; 1 for a scalar, 0 if rows have no elements.
   /// Reads the next row, with the types of read_npy() and the array's shape without its first axis. False after the last.
-  /// InvalidArgument for a row over 256 MiB. The first call reads an array in Fortran's order, or of an IDX file, as a
-  /// whole: InvalidArgument if it has more than 1 GiB. Other errors are read_npy()'s; they name file, array and row.
+  /// InvalidArgument for a row over 256 MiB. An array in Fortran's order is read as a whole by the first call, and an IDX
+  /// file by open(): InvalidArgument for more than 1 GiB. Other errors are read_npy()'s; they name file, array and row.
   Result<bool> next(Tensor& row);
 
  private:

@@ -70,9 +70,10 @@ enum class ResizeMethod {
   kBilinear,  ///< A new pixel is the weighted mean of old ones around it. No old pixel is left out.
   kNearest,   ///< A new pixel is the old one whose centre is nearest to the new one's.
 };
-/// Returns the image with the sides of `size`, both >= 1. With kBilinear, the weight of an old pixel falls linearly with
-/// its distance from the new pixel's centre, down to 0 at the width of one pixel: of a new pixel if the image shrinks, else
-/// of an old one. Rows are resized first. Pillow's BILINEAR rounds uint8 after the rows, and so differs by at most 1.
+/// Returns the image with the sides of `size`, both >= 1. With kBilinear, each new pixel is a weighted mean of old ones.
+/// The weight falls linearly with the distance between the centres of the two pixels, to 0 at a distance of one pixel (a
+/// new one if the image shrinks, else an old one). Rows are resized first. Pillow's BILINEAR rounds uint8 after the rows,
+/// and so differs by at most 1.
 Tensor resize(const Tensor& image, ImageSize size, ResizeMethod method = ResizeMethod::kBilinear);
 
 struct RandomResizedCropOptions {
@@ -116,7 +117,7 @@ Tensor adjust_saturation(const Tensor& image, float factor);
 Tensor adjust_hue(const Tensor& image, float turns);
 
 struct ColorJitterOptions {
-  float brightness = 0;  ///< With x >= 0 here, the factor is drawn uniformly from max(0, 1 - x) to 1 + x.
+  float brightness = 0;  ///< The factor is drawn uniformly from max(0, 1 - x) to 1 + x, where x >= 0 is this number.
   float contrast = 0;    ///< The same.
   float saturation = 0;  ///< The same.
   float hue = 0;         ///< The hue is turned by -hue to hue, drawn uniformly; 0 to 0.5.

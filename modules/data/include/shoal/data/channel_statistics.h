@@ -18,7 +18,7 @@ struct ChannelStatistics {
   int64_t pixel_count = 0;       ///< The number of pixels of all images together.
   std::vector<float> mean = {};  ///< Mean of each channel. Values of uint8 images are divided by 255 first.
   std::vector<float> stddev =
-      {};  ///< Standard deviation of each channel, divided by the number of pixels; 0 where all values are equal.
+      {};  ///< Standard deviation of each channel, with the number of pixels as divisor; 0 where all values are equal.
 };
 
 struct ChannelStatisticsOptions {
@@ -44,7 +44,8 @@ ChannelStatistics channel_statistics(const Dataset& dataset, const ChannelStatis
 
 namespace shoal {
 
-/// Lets RunConfig::learned() store channel statistics. news() tells whether images now have another number of channels.
+/// Lets RunConfig::learned() store channel statistics. news() compares stored statistics with those of the present images,
+/// and tells whether the number of channels has changed.
 template <>
 struct Learned<data::ChannelStatistics> {
   static std::string encode(const data::ChannelStatistics& value);

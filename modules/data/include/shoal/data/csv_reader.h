@@ -41,7 +41,8 @@ class CsvReader {
   /// record. If the last header line is a header with as many columns, returns its fields, else none. InvalidArgument,
   /// with both lists of names, if that header has one of `names` over another column.
   Result<std::vector<std::string>> name_columns(const std::vector<std::string>& names);
-  /// Returns the fields of the next record as text, however many there are; an empty line has one. Empty at the end.
+  /// Returns the fields of the next record as text, however many there are. An empty line is a record of one empty field.
+  /// Returns no fields at the end of the text.
   Result<std::vector<std::string>> fields();
   /// Returns the fields of the next record, which names the columns. DataLoss if that record is blank, since the names then
   /// come after it. When a later record has more or fewer fields, the error of next() also quotes the header.
@@ -63,7 +64,8 @@ class CsvReader {
   Hidden<State> state_;
 };
 
-/// A hint for errors: "; is ";" the separator?" if a header's only name contains a usual separator; else "".
+/// Returns the end of an error message, a question, if a header has only one name and that name contains another usual
+/// separator. For a name with a semicolon: `; is ";" the separator?`. Else returns "".
 std::string separator_hint(const std::vector<std::string>& names);
 /// Returns `text` as one field of a record, in quotes where it needs them (RFC 4180, 2.6 and 2.7).
 std::string csv_field(std::string_view text, char separator = ',');

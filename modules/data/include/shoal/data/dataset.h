@@ -125,7 +125,8 @@ struct SplitOptions {
 };
 struct Split;
 
-/// Describes an input pipeline. Immutable, cheap to copy. Methods return new Datasets. Any thread. Iterations start anew.
+/// Describes an input pipeline. Immutable, cheap to copy, usable on any thread. Methods return new Datasets. Each iteration
+/// over a Dataset starts at its first element.
 class Dataset {
  public:
   // Sources.
@@ -247,9 +248,10 @@ class Dataset {
   ///   Dataset::list_files("data/*.csv").flat_map([&](const Element& name) {
   ///     return Dataset::csv({name.features.single().strings()[0]}, table); })
   Dataset flat_map(DatasetFn fn) const;
-  /// As flat_map(), but several datasets are open at once, and each gives `block` elements at its turn. If a dataset
-  /// ends, the next element's dataset takes its slot, when that slot's turn comes again. With 2 open of 1, 2, 3, 4, 5, each
-  /// 6 times, and blocks of 4: 1111 2222 11 22 3333 4444 33 44 5555 55. Raises InvalidArgument for numbers out of range.
+  /// As flat_map(), but several datasets are open at once, and each gives `block` elements at its turn. If a dataset ends,
+  /// the next element's dataset takes its slot, when that slot's turn comes again. If fn repeats each of the elements 1 to
+  /// 5 six times, a cycle of 2 and a block of 4 give 1111 2222 11 22 3333 4444 33 44 5555 55. Raises InvalidArgument for
+  /// numbers out of range.
   Dataset interleave(DatasetFn fn, InterleaveOptions options = {}) const;
   /// Windows of `size` elements, which may overlap; each is stacked along a new first dimension. Windows near the end have
   /// fewer elements, unless drop_remainder is set. range(7).window(3, {.shift = 2}): (0 1 2)(2 3 4)(4 5 6)(6). Elements of
@@ -338,7 +340,8 @@ class Dataset {
   /// (RunConfig::environment()). Sources that open files at once may fail with NotFound, DataLoss, ...
   Result<std::unique_ptr<Iterator>> iterate(Environment& env, IterateOptions options = {}) const;
 
-  // Properties for progress reports, and for warnings that trainers may all see the same elements, or may never end.
+  // Properties of the dataset. Some are for progress reports. Others are for warnings: that all trainers may see the same
+  // elements, or that training may never end.
 
   bool has_unseeded_shuffle() const;
   bool has_shard() const;

@@ -18,7 +18,7 @@ enum class FileFormat {
   kCsv,        ///< Dataset::csv()
   kJsonLines,  ///< Read by Dataset::json_lines().
   kTfExample,  ///< Records of tf.Example, read by Dataset::tf_records().
-  kTfRecord,   ///< Other records, read by Dataset::tf_records().
+  kTfRecord,   ///< TFRecord files whose records are no tf.Example, read by Dataset::tf_records().
   kNpy,        ///< read_npy()
   kNpz,        ///< read_npz()
   kTar,        ///< Read by Dataset::tar_samples().

@@ -38,8 +38,8 @@ struct IterateOptions {
   bool measure = false;  ///< True: stages are measured, which takes some nanoseconds per element and stage.
 };
 
-/// One thread at a time may use an iterator. Destroying an iterator soon stops its jobs, and generators that take the stop
-/// token.
+/// One thread at a time may use an iterator. The destructor asks background jobs, and generators that take the stop token,
+/// to stop soon.
 class Iterator {
  public:
   virtual ~Iterator() = default;

@@ -25,14 +25,15 @@ struct TfFeature {
   DType dtype = DType::kString;
   /// A record must have as many values as this shape has elements, in row-major order; else DataLoss. Default: a scalar.
   Shape shape = {};
-  /// True: the tensor has rank 1 and all values of the list; it is empty without one. Not with `shape` or kUInt8.
+  /// True: the tensor has rank 1 and holds all values of the list, however many; without a list it is empty. Not with
+  /// `shape` or kUInt8.
   bool variable = false;
   /// For a record that lists only nonzero values: the name of its list of int64 with each value's position, counted from 0
   /// in row-major order. The tensor has `shape`; other positions have `missing` (default: 0 or ""). A position out of
   /// range or a repeated one is DataLoss. Not for kUInt8. If `shape` is too large for memory, read both lists as variable.
   std::string positions = {};
-  /// The values, of type `dtype`, if a record lacks the name: a scalar for all values, or a tensor of `shape`. Unset: such
-  /// a record is DataLoss, unless the feature is variable or has positions.
+  /// Replaces the values if a record lacks the name. Its type is `dtype`; it is a scalar, used for all values, or a tensor
+  /// of `shape`. Unset: such a record is DataLoss, unless the feature is variable or has positions.
   std::optional<Tensor> missing = std::nullopt;
 };
 
