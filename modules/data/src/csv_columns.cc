@@ -96,7 +96,7 @@ Result<void> set_numbers(const std::string& path, const CsvColumnsOptions& found
 struct Look {
   size_t column;
   bool open;   ///< True if the caller has not chosen the type.
-  bool label;  ///< True if the column must have a value in every record.
+  bool label;  ///< True for a label that must have a value in every record.
 };
 
 /// Returns the Looks (states of columns) in the order of an element's features, which is the order of their names.

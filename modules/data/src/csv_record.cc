@@ -160,7 +160,7 @@ CsvParser::CsvParser(CsvOptions options) : options_(std::move(options)), splitte
     if (target.used) (target.label ? label_names_ : feature_names_).push_back(column.name);
     targets_.push_back(target);
   }
-  std::sort(feature_names_.begin(), feature_names_.end());  // As in a TensorMap: an index here is one in the map, too.
+  std::sort(feature_names_.begin(), feature_names_.end());  // Sorted as in a TensorMap: an index here is one in the map.
   std::sort(label_names_.begin(), label_names_.end());
   for (size_t i = 0; i < targets_.size(); ++i) {
     const auto& names = targets_[i].label ? label_names_ : feature_names_;

@@ -53,8 +53,8 @@ Result<bool> RecordReader::refill() {
   return count > 0;
 }
 
-/// Passes over a byte order mark, which belongs to the file, not to its first record. Waits for no more bytes than it
-/// needs to rule out a mark: a program may write one short record to a pipe and wait for the answer.
+/// Passes over a byte order mark, which belongs to the file, not to its first record. Reads no more bytes than it needs to
+/// see that there is no mark: a program may write one short record to a pipe and wait for the answer.
 Result<void> RecordReader::pass_over_mark() {
   for (;;) {
     const std::string_view seen(buffer_.data() + begin_, end_ - begin_);

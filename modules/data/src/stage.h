@@ -116,7 +116,8 @@ class Node {
   Result<std::unique_ptr<Stage>> stage(StageContext& context) const;
   /// The method of Dataset that made the node, for statistics; a literal.
   virtual std::string_view kind() const = 0;
-  /// Folds kind and parameters into `key`; returns `key` itself for a stage that changes no contents, order or position.
+  /// For Dataset::fingerprint(): folds the kind and the parameters of the node into `key`. Returns `key` itself for a node
+  /// that changes neither contents nor order nor positions, such as prefetch.
   virtual RandomKey fold_parameters(RandomKey key) const = 0;
   /// Dataset::is_finite() and Dataset::cardinality() of this node, from those of its inputs. The default is the value of
   /// the only input.

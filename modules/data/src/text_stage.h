@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The common part of sources of text files: lines, CSV records and JSON lines are records of files, one file after
-/// another.
+/// What all sources of text files share. They read lines, CSV records or lines of JSON as the records of files, one file
+/// after another.
 #include <optional>
 #include <string>
 #include <string_view>

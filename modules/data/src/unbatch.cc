@@ -15,7 +15,7 @@ class UnbatchStage final : public Stage {
     SHOAL_TRY(const bool more, find_row());
     if (!more) return false;
     item.refer(*rows_, row_);
-    item.materialise(context_.env.buffers());  // The item may outlive rows_, so it gets a copy of the row.
+    item.materialise(context_.env.buffers());  // Copies the row, since the item may outlive rows_.
     item.set_record(item_.record_of_row(row_++));
     return true;
   }

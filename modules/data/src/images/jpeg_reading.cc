@@ -105,7 +105,8 @@ class JpegDecoder {
   }
 
  private:
-  // A library call may jump out of these functions by errors_.exit, so they make no objects with destructors.
+  // If libjpeg finds an error, it leaves these functions by longjmp (errors_.exit), so they make no objects with
+  // destructors.
 
   void read_header() {
     jpeg_create_decompress(&library_);

@@ -60,7 +60,7 @@ class JpegEncoder {
     self.target_.next_output_byte = self.block_;
     self.target_.free_in_buffer = sizeof self.block_;
   }
-  // A library call may jump out of these functions by exit_, so they make no objects with destructors.
+  // If libjpeg finds an error, it leaves these functions by longjmp (exit_), so they make no objects with destructors.
   void append(j_compress_ptr library, size_t count) {
     if (!written_.append(block_, count)) ERREXIT1(library, JERR_OUT_OF_MEMORY, 0);
   }

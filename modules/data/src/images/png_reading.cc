@@ -57,7 +57,7 @@ class PngDecoder {
     self.read_ += count;
   }
 
-  // A library call may jump out of these functions by exit_, so they make no objects with destructors.
+  // If libpng finds an error, it leaves these functions by longjmp (exit_), so they make no objects with destructors.
 
   void read_header() {
     constexpr png_alloc_size_t kChunkBytesMax = 8 << 20;
