@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Writes the arena of a shard. Tables that the previous checkpoint contains are compared with it (TableWriter). Other
-/// tables go to a file that a later checkpoint can share, and all other tensors to a second file.
+/// Writes the arena of a shard, a block of memory with many tensors. Tensors that change little between saves ("tables")
+/// are compared with the previous checkpoint (TableWriter). If it does not have a table, the table goes to a file that a
+/// later checkpoint can share. All other tensors go to a second file.
 #include <functional>
 #include <memory>
 #include <span>
@@ -17,18 +18,20 @@ class ArenaWriter {
   static Result<std::unique_ptr<ArenaWriter>> begin(const SaveParts& save, ArenaLayout layout,
                                                     const std::function<bool(const Segment&)>& is_table);
 
-  /// Appends the arena's next bytes. InvalidArgument beyond its end.
+  /// Appends the next bytes of the arena. InvalidArgument for more bytes than the `layout` of begin() has.
   Result<void> append(std::span<const std::byte> bytes);
-  /// Finishes the arena's files. InvalidArgument if the arena is not complete.
+  /// Completes the files of this arena. InvalidArgument unless all of the arena's bytes have been appended.
   Result<void> finish();
-  /// Decides which files the tables of this arena share (TableWriter::settle()). Call it after finish() of all arenas.
+  /// Decides for each table of this arena whether the new checkpoint shares the table's files with the previous checkpoint
+  /// (TableWriter::settle()). Call it after finish() of all arenas.
   Result<void> settle();
-  /// Appends the place of each segment to `list`. Call it after all changes are written to the pending file `patch_file`.
+  /// Appends an entry to `list` for each segment: where its bytes are. Changes of tables are in the file with the number
+  /// `patch_file` of PendingFiles: call this function after PatchFile has written it.
   void list_written(uint32_t patch_file, std::vector<WrittenSegment>& list) const;
 
  private:
   struct Table {
-    uint64_t begin, end;  // Offsets in the arena.
+    uint64_t begin, end;  // The bytes [begin, end) of the arena are this table.
     std::unique_ptr<TableWriter> writer;
   };
   struct File {
@@ -41,7 +44,7 @@ class ArenaWriter {
   const SaveParts save_;
   const uint64_t bytes_;
   uint64_t position_ = 0;
-  std::vector<File> files_;    // Each file gets all bytes of the arena and skips those outside of its segments.
+  std::vector<File> files_;    // append() passes all bytes to each file, whose writer drops those of other tensors.
   std::vector<Table> tables_;  // In the order of their offsets.
 };
 

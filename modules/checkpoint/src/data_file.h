@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Writes one data file: a safetensors file under a temporary name, to which the bytes of an arena are appended in parts.
+/// Writes one data file: a safetensors file under a temporary name. The caller appends the bytes of an arena (one block of
+/// memory that holds many tensors) in parts.
 #include <memory>
 #include <span>
 #include <string>
@@ -30,9 +31,10 @@ class DataFileWriter {
   /// name.
   static Result<std::unique_ptr<DataFileWriter>> create(Storage& storage, std::string path, ArenaLayout layout,
                                                         int64_t global_step, std::string_view name_ending = {});
-  /// Takes the arena's next bytes, and skips those between segments. InvalidArgument beyond the arena's end.
+  /// Takes the next bytes of the arena that `layout` describes, and writes those that belong to a segment. InvalidArgument
+  /// for more bytes than `layout` has.
   Result<void> append(std::span<const std::byte> bytes);
-  /// Syncs and closes the file. InvalidArgument if the arena is not complete.
+  /// Syncs and closes the file. InvalidArgument if fewer bytes were appended than `layout` has (ArenaLayout::bytes).
   Result<void> finish();
 
   /// The functions below are valid after finish().
@@ -53,7 +55,7 @@ class DataFileWriter {
   uint64_t file_bytes_ = 0;
   Checksum file_checksum_;
   Checksum segment_checksum_;            // The checksum so far of the segment with index written_.size().
-  std::vector<WrittenSegment> written_;  // The segments that are complete.
+  std::vector<WrittenSegment> written_;  // The tensors (or parts of tensors) whose last byte has been written.
 };
 
 }  // namespace shoal::checkpoint

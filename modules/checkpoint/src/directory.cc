@@ -20,7 +20,8 @@ Result<std::vector<std::string>> candidates(Storage& storage, const std::string&
   std::vector<std::string> names;
   if (pointer && *pointer) {
     names = (*pointer)->retained;
-    // The file's first line names the newest checkpoint: it becomes the last of `names`, wherever the list has it.
+    // The newest checkpoint is the one in the first line of the `checkpoint` file. Its name becomes the last of `names`,
+    // whatever its place in the list that follows that line.
     std::erase(names, (*pointer)->newest);
     names.push_back((*pointer)->newest);
   } else {

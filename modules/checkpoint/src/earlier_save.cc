@@ -9,11 +9,12 @@ namespace shoal::checkpoint {
 
 namespace {
 
-// A piece with kPatchesMax patches is compared with its state before all patches, so that one new patch replaces them. If a
-// checkpoint has more than kPatchFilesMax files of patches, the same is done with all its pieces.
+// A save writes the rows of a table that changed since the previous checkpoint as a patch. If a table already has
+// kPatchesMax patches, the save compares it with its oldest state instead, the one without patches: the single new patch
+// then replaces all old ones. The same is done with all tables if there are more than kPatchFilesMax files of patches.
 constexpr size_t kPatchesMax = 8, kPatchFilesMax = 32;
-// A reader opens all files of a checkpoint at once. If a checkpoint has more files of tables and patches than this, the
-// next save writes all tables whole.
+// A reader opens all files of a checkpoint at once, so their number must be limited. If the previous checkpoint has more
+// files of the kinds kTables and kPatches than this, the next save shares none of them, and writes all tables whole.
 constexpr size_t kSharedFilesMax = 96;
 
 }  // namespace
@@ -51,7 +52,8 @@ Error EarlierSave::unsteady(const std::string& why) {
   return unavailable("the previous checkpoint gives other bytes than a moment ago: " + why);
 }
 
-/// True if one new patch should replace all patches of the piece: there are too many, or a patch file is mostly unused.
+/// True if the next save should replace all patches of the table (rows that earlier saves wrote, because they had changed)
+/// by a single patch: because there are too many patches, or because a patch file is mostly unused.
 bool EarlierSave::merges(const Piece& piece) const {
   constexpr uint64_t kSmallFile = 4096;  // Above the size of a header, which takes some hundred bytes.
   const auto is_mostly_dead = [&](const Patch& patch) {
@@ -65,8 +67,8 @@ bool EarlierSave::link(uint32_t file) {
   if (const auto known = links_.find(file); known != links_.end()) return known->second.has_value();
   const uint32_t number = files_.add(reader_->manifest().files[file].kind, false);
   const std::string from = join_path(folder_, reader_->manifest().files[file].name);
-  // The file is synced as well, since somebody may have copied the folder without a sync, and a checkpoint may be published
-  // only when all of it is on the disk.
+  // The file gets a second name and is then synced, although its data are old: somebody may have copied the folder without
+  // a sync, and a checkpoint may be published only when all of its data are on the disk.
   const auto linked_and_synced = [&]() -> Result<void> {
     SHOAL_TRY_VOID(storage_.link(from, files_[number].path));
     SHOAL_TRY(const std::unique_ptr<WritableFile> handle, storage_.append(files_[number].path));
@@ -89,8 +91,9 @@ std::optional<EarlierSave::Found> EarlierSave::find(const Segment& segment) {
   };
   const auto piece = std::ranges::find_if(tensor->pieces, is_it);
   if (piece == tensor->pieces.end()) return std::nullopt;
-  // Does not share a file that is mostly unused, or a piece with long patches: shared again and again, they would take ever
-  // more disk space, and more time when the table is restored.
+  // Shares neither a file of which the previous checkpoint uses less than half, nor a table with long patches (the changed
+  // rows that later saves wrote). If saves shared them again and again, unused data and patches would cost ever more disk
+  // space, and patches ever more time when the table is restored.
   const DataFile& file = reader_->manifest().files[piece->file];
   uint64_t patched = 0;
   for (const Patch& patch : piece->patches) patched += patch.bytes_in_file();
@@ -102,7 +105,8 @@ std::optional<EarlierSave::Found> EarlierSave::find(const Segment& segment) {
   for (const Patch& patch : found.piece.patches) {
     const bool known = links_.contains(patch.file);
     if (!link(patch.file)) return std::nullopt;
-    // Files of patches are short, so they are verified here. The file of the piece is verified while it is read.
+    // The whole patch file is read and verified here, once, since it is short. The file of the table itself is long, and
+    // its checksum is computed later from the bytes that are read for the comparison (is_intact()).
     if (known) continue;
     if (const Result<void> intact = reader_->verify_file(patch.file); !intact) {
       note(intact.error());

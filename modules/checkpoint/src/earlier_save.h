@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The previous checkpoint, as a save sees it. The save shares files with it instead of writing the same bytes again.
+/// Gives a save access to the previous checkpoint: the save shares files of tables that did not change with that checkpoint
+/// instead of writing the same bytes again.
 #include <map>
 #include <memory>
 #include <optional>
@@ -18,21 +19,22 @@ class EarlierSave {
   /// Opens the newest checkpoint of `model_dir`. Null if there is none, or it cannot be read.
   static std::unique_ptr<EarlierSave> open(Storage& storage, const std::string& model_dir, PendingFiles& files);
 
-  /// A piece of the previous checkpoint. Its files are indexes into that checkpoint's manifest.
+  /// A table, or some rows of one, in the previous checkpoint. `piece` names files by their indexes in the manifest of that
+  /// checkpoint.
   struct Found {
     const TensorEntry* tensor;
     Piece piece;
   };
-  /// Finds the piece that has exactly the rows of `segment`, and gives a second name to each file that it lies in, so that
-  /// these files stay even if the previous checkpoint is deleted. Returns nothing if there is no such piece, if a file
-  /// cannot have a second name, if a patch is damaged, or if the patches or the unused part of the file have become too
-  /// long.
+  /// Finds the rows of `segment` in the previous checkpoint: a piece of a file, and the patches of rows that changed later.
+  /// Gives each of these files a second name, so that the data stay even if the previous checkpoint is deleted. Returns
+  /// nothing if no piece has exactly these rows, if a file cannot have a second name, if a patch is damaged, if the patches
+  /// are too long, or if too much of the piece's file is unused.
   std::optional<Found> find(const Segment& segment);
-  /// Reads the rows that find() found. With `compares_file`, is_intact() uses the bytes that this stream reads; open one
-  /// such stream for each piece.
+  /// Reads the rows that find() found. With `compares_file`, the bytes that the stream reads also go into the checksum of
+  /// the file, so that is_intact() need not read them again. Open one such stream for each piece of the file.
   PieceStream stream(const Found& found, bool compares_file);
-  /// True if the file of `piece` has the checksum that the previous checkpoint states. Call it after the streams of all
-  /// pieces were read to their end.
+  /// True if the file that contains `piece` has the checksum that the previous checkpoint states for it. Call it once all
+  /// streams made by stream() were read to their end.
   bool is_intact(const Piece& piece);
   /// Keeps the first error of reading the previous checkpoint, for damage().
   void note(const Error& error);
@@ -41,7 +43,8 @@ class EarlierSave {
   /// Returns Unavailable: two readings of the previous checkpoint gave different bytes, so this save cannot use it.
   Error unsteady(const std::string& why);
   bool is_unsteady() const { return unsteady_; }
-  /// Includes the files of `piece` in the new checkpoint, and returns the piece with their numbers in PendingFiles.
+  /// Makes the files of `piece` a part of the new checkpoint. `piece` names files by their indexes in the earlier manifest;
+  /// the result is the same piece with the numbers that these files have in PendingFiles.
   Piece take(Piece piece);
 
  private:
@@ -54,7 +57,8 @@ class EarlierSave {
   PendingFiles& files_;
   const std::string folder_;
   const std::unique_ptr<Reader> reader_;
-  // For each file by its index: the number of its second name in PendingFiles; nothing if it could not get one.
+  // By the index of a file in the earlier manifest: the number in PendingFiles of the second name that link() gave this
+  // file. Nothing: the file could not get a second name.
   std::map<uint32_t, std::optional<uint32_t>> links_;
   std::map<uint32_t, FileCheck> checks_;  // By file.
   std::map<uint32_t, bool> intact_;       // For each file: the result of is_intact().

@@ -23,19 +23,21 @@ std::vector<int64_t> indexed_steps(const std::vector<FileInfo>& listing);
 /// used only ".tmp".
 inline constexpr std::string_view kTemporary = ".tmp";
 
-/// The name of the `.unlisted` file: an empty file that says that the checkpoint is to be deleted unless the list contains
-/// it. A save makes one before the index exists, and one for each checkpoint that leaves the list. So a checkpoint that is
-/// unlisted because of a kill differs from one that somebody copied into the folder, or that is kept for good.
+/// The name of the `.unlisted` file: an empty file that says that the checkpoint is to be deleted unless the text file
+/// `checkpoint` lists it. A save makes one for the new checkpoint, before its index exists, and one for each checkpoint
+/// that it takes off the list to delete it. So if a save is killed, later saves know which checkpoints to delete. A
+/// checkpoint that somebody copied into the folder, or that is kept for good, has no such file and stays.
 inline std::string unlisted_mark(std::string_view checkpoint) { return std::string(checkpoint) + ".unlisted"; }
 
 /// The contents of a folder, and facts that decide what may be removed from it.
 struct FolderState {
   std::vector<FileInfo> listing;
-  /// The `checkpoint` file. Nothing: it is missing, so no checkpoint counts as unlisted.
+  /// The text file `checkpoint`, which lists checkpoints. Nothing: it is missing, so it is not known which checkpoints were
+  /// taken off the list, and none is removed for that.
   std::optional<PointerFile> pointer;
   WallTime now;          ///< The present time on the clock of the folder's file system.
   bool held = false;     ///< True if this process has the folder's lock: then files of any age are removed.
-  std::string own = {};  ///< Temporary files with this ending stay. Empty: none stays.
+  std::string own = {};  ///< The ending of the temporary files of the save in progress, which stay. Empty: no save.
 };
 
 /// Removes what killed saves left: temporary files, data files that no index names, and checkpoints with an `.unlisted`
@@ -44,8 +46,9 @@ struct FolderState {
 /// at once.
 void remove_unfinished_files(Storage& storage, const std::string& model_dir, const FolderState& state);
 
-/// Removes the files of checkpoint `name`. The index goes first, and without it the rest is no checkpoint. If a file cannot
-/// be removed, that is a warning; the rest stays, with the `.unlisted` file, and a later save tries again.
+/// Removes the files of checkpoint `name`. The index goes first: without an index the other files are no checkpoint. If a
+/// file cannot be removed, calls `warn` and leaves the remaining files, among them the `.unlisted` file, so that a later
+/// save tries again.
 void remove_checkpoint(Storage& storage, const std::string& model_dir, const std::vector<FileInfo>& listing,
                        std::string_view name, const WarningSink& warn);
 

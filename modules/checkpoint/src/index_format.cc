@@ -16,8 +16,9 @@ namespace {
 using Json = json::Json;
 
 constexpr int64_t kVersion = 2;
-// The checksum covers the bytes between these two texts, so they are compared as text. Version 2 is written only if a piece
-// has patches: versions of Shoal before 2026-11-29 would read the piece without them.
+// An index is kFrameBegin, the checksum of the manifest's text, kFrameMiddle, that text, and kFrameEnd. The checksum covers
+// bytes, so a reader compares these parts byte by byte, not as JSON. Version 2 (kFrameBeginPatched) is written only if a
+// piece has patches: versions of Shoal before 2026-11-29 would read the piece without them.
 constexpr std::string_view kFrameBegin = "{\"format\":\"shoal checkpoint\",\"version\":1,\"checksum\":\"";
 constexpr std::string_view kFrameBeginPatched = "{\"format\":\"shoal checkpoint\",\"version\":2,\"checksum\":\"";
 static_assert(kFrameBegin.size() == kFrameBeginPatched.size());
@@ -252,7 +253,8 @@ Result<Manifest> decode_body(const Json& object) {
   return manifest;
 }
 
-/// The error for a text without the frame: it has a newer version, or is no index at all.
+/// The error for a text that does not begin and end as an index of a known version does: it has a newer version, or is no
+/// index at all.
 Error unframed(std::string_view text) {
   if (const Result<Json> object = json::parse_object(text)) {
     const Result<int64_t> version = json::whole_member<int64_t>(*object, "version");

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Collects the changed units of all tables of a save. They stay in memory, up to a limit, and are then written to one
-/// file.
+/// Collects the parts of all tables (rows as a rule) that changed since the previous checkpoint. They stay in memory, up to
+/// a limit, and are then written to one file.
 #include <string>
 #include <vector>
 
@@ -9,18 +9,19 @@
 
 namespace shoal::checkpoint {
 
-/// The changed units of one piece. Each block contains the units that one comparison found.
+/// The parts of one table that changed since the previous checkpoint. A table is divided into units (rows as a rule), and
+/// is compared block by block: each Block here has the units of one such block that differ.
 struct ChangedUnits {
   struct Block {
-    std::vector<int64_t> numbers;  ///< The numbers of the units, ascending over all blocks.
-    std::vector<std::byte> units;  ///< The units, one after another.
+    std::vector<int64_t> numbers;  ///< Which units of the table changed; ascending, also from block to block.
+    std::vector<std::byte> units;  ///< The new bytes of the changed units, end to end.
     uint64_t bytes_in_file() const { return numbers.size() * sizeof(int64_t) + units.size(); }
   };
   uint64_t unit_bytes = 0;
   std::vector<Block> blocks = {};
 
   uint64_t count() const;
-  uint64_t bytes() const;  ///< The size of the units, without their numbers.
+  uint64_t bytes() const;  ///< The size of the contents of all changed units (Block::units), without Block::numbers.
 };
 
 class PatchFile {
@@ -28,7 +29,7 @@ class PatchFile {
   /// `bytes_max` limits the size of all changes together, including bytes that are reserved but not added yet.
   PatchFile(int64_t global_step, uint64_t bytes_max) : global_step_(global_step), bytes_left_(bytes_max) {}
 
-  /// Takes `bytes` from the limit. Returns false if fewer are left.
+  /// Reserves `bytes` of the memory that the constructor's `bytes_max` allows. Returns false if less is left.
   bool reserve(uint64_t bytes);
   void give_back(uint64_t bytes) { bytes_left_ += bytes; }
   /// Keeps the changes of `segment` for write(). Returns a number for patch().

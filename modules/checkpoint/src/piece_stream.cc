@@ -78,7 +78,8 @@ Result<void> PieceStream::compare(uint32_t file, uint64_t found, uint64_t expect
   return damaged(file, "checksum " + to_hex(found) + ", expected " + to_hex(expected));
 }
 
-/// Moves to the next unit. Its number may be wrong, since the checksum has not been compared yet.
+/// Reads the patch's next changed unit. The unit number in the file may be wrong, since finish() compares the checksums
+/// only at the end, so the number is checked here.
 Result<void> PieceStream::advance(Cursor& cursor) const {
   const Patch& patch = cursor.patch;
   const std::optional<uint64_t> before = cursor.number;
@@ -100,7 +101,8 @@ Result<void> PieceStream::advance(Cursor& cursor) const {
   return done;
 }
 
-/// Copies those bytes of a patch's units that belong into `out`, which has the piece's bytes from at_ on.
+/// Applies a patch to `out`, which contains the bytes of the piece from offset at_ on: copies the changed units, or the
+/// parts of them, that lie in this range.
 Result<void> PieceStream::apply(Cursor& cursor, std::span<std::byte> out) const {
   if (at_ == 0) SHOAL_TRY_VOID(advance(cursor));
   const uint64_t out_end = at_ + out.size();

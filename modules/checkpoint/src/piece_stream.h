@@ -39,8 +39,8 @@ class FileCheck {
   FileCheck(const ReadableFile& file, uint64_t expected) : file_(&file), expected_(expected) {}
   /// Reports that `bytes` were read at `offset`.
   Result<void> pass(uint64_t offset, std::span<const std::byte> bytes);
-  /// Reads the rest of the file. Call it after all parts. Returns false if the checksum differs, or if the parts were not
-  /// in order.
+  /// Reads the file from the last reported byte to its end. Call it after the last pass(). Returns false if the file's
+  /// checksum is wrong, or if the calls of pass() were not in the order of their offsets.
   Result<bool> finish();
 
  private:
@@ -56,22 +56,22 @@ class FileCheck {
 /// Errors: DataLoss of the form "file F, variable V: ..." for damage, and the errors of reading a file.
 class PieceStream {
  public:
-  /// `manifest`, `files` and `tensor` have to outlive the stream, and so has `whole`, which gets the unpatched bytes as
-  /// they are read. `whole` may be null.
+  /// All references have to outlive the stream. If `whole` is not null, it has to as well: it computes the checksum of the
+  /// piece's file, and gets each byte that the stream reads from this file, as it was before patches.
   PieceStream(const Manifest& manifest, const OpenFiles& files, const TensorEntry& tensor, Piece piece,
               FileCheck* whole = nullptr);
 
-  /// Reads the next bytes of the piece: any number up to its end.
+  /// Fills `out` with the next bytes of the piece. `out` may have any size up to the number of bytes that are left.
   Result<void> next(std::span<std::byte> out);
   /// Compares all checksums. Call it after next() has read the whole piece.
   Result<void> finish() const;
 
  private:
-  /// The position in a patch: its next unit.
+  /// Walks over the changed parts (units) that a patch contains. `unit` has the bytes of the next one to apply.
   struct Cursor {
     Patch patch;
     RegionReader numbers, units;
-    std::optional<uint64_t> number;  // The number of `unit`. Nothing: the patch has no further unit.
+    std::optional<uint64_t> number;  // `unit` is unit `number` of the piece. Nothing: the patch is at its end.
     std::vector<std::byte> unit;
   };
   Result<void> advance(Cursor& cursor) const;

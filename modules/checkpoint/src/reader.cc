@@ -35,7 +35,8 @@ std::string mismatch(uint64_t found, uint64_t expected) {
   return "checksum " + to_hex(found) + ", expected " + to_hex(expected);
 }
 
-/// Compares the checksums of the pieces and patches of one file while the file's bytes pass in order.
+/// Verifies each part of a file that has a checksum of its own (rows of a tensor, or a patch). The caller passes all bytes
+/// of the file to update(), in order.
 class RegionChecker {
  public:
   RegionChecker(const Manifest& manifest, uint32_t file) {
@@ -67,7 +68,7 @@ class RegionChecker {
     }
   }
 
-  /// The first region that differs: "dense/kernel: checksum ..., expected ...".
+  /// The first part of the file whose checksum is wrong: "dense/kernel: checksum ..., expected ...".
   const std::optional<std::string>& wrong() const { return wrong_; }
 
  private:

@@ -8,8 +8,9 @@ namespace shoal::checkpoint {
 namespace {
 
 constexpr uint64_t kComparedBytes = uint64_t(1) << 20;
-// A unit is a row, since tables are updated by rows. Rows longer than kRowBytesMax, such as those of a convolution's
-// kernel, are divided into units of kUnitBytes.
+// A save compares a table with the previous checkpoint unit by unit, and writes only units that differ. A unit is a row,
+// since tables are updated by rows. Rows longer than kRowBytesMax, such as those of a convolution's kernel, are divided
+// into units of kUnitBytes.
 constexpr uint64_t kRowBytesMax = uint64_t(16) << 10;
 constexpr uint64_t kUnitBytes = uint64_t(4) << 10;
 // A table is written whole if more than 1/kChangedPartMax of it changed, or if its patch would be longer than
@@ -61,10 +62,11 @@ Result<void> TableWriter::compare_block() {
   return {};
 }
 
-/// Keeps the units of block_ that differ from before_. Returns false if they are too many to be kept.
+/// Copies the units (rows as a rule) of block_ that differ from before_ to changes_. Returns false if so much of the table
+/// has changed that all of it should be written.
 bool TableWriter::collect_changes() {
   if (std::memcmp(block_.data(), before_.data(), block_.size()) == 0) return true;
-  std::vector<size_t> changed;  // Offsets in the block of the units that differ.
+  std::vector<size_t> changed;  // For each unit that differs: its offset in block_.
   size_t bytes = 0;
   for (size_t at = 0; at < block_.size(); at += size_t(unit_bytes_)) {
     const size_t count = std::min(size_t(unit_bytes_), block_.size() - at);
@@ -119,8 +121,8 @@ Result<void> TableWriter::settle() {
   return save_.earlier->unsteady("variable " + segment_.name + " differs");
 }
 
-/// Begins a file for this table alone, and writes to it what was compared so far: the previous checkpoint's bytes with the
-/// changes.
+/// Begins a file for this table alone. The part of the table that was already compared is no longer in memory, so it is
+/// written first: from the previous checkpoint's bytes and the changes that were found.
 Result<void> TableWriter::write_whole() {
   file_number_ = save_.files.add(FileKind::kTables);
   ArenaLayout layout{.bytes = segment_.bytes(), .segments = {segment_}};
@@ -144,7 +146,8 @@ Result<void> TableWriter::write_whole() {
   return {};
 }
 
-/// Copies the units of `changed` to their places in before_, whose first byte is byte `at` of the segment.
+/// Brings before_, an old part of the table, up to date: overwrites the units (rows as a rule) that `changed` has with
+/// their new contents. The first byte of before_ is byte `at` of the table.
 void TableWriter::put(const ChangedUnits::Block& changed, uint64_t at) {
   const std::byte* unit = changed.units.data();
   for (const int64_t number : changed.numbers) {

@@ -18,7 +18,7 @@ namespace shoal::checkpoint {
 struct SaveParts {
   Storage& storage;
   PendingFiles& files;
-  EarlierSave* earlier;  ///< Null: everything is written whole.
+  EarlierSave* earlier;  ///< The previous checkpoint. Null: there is none to share with, so tables are written whole.
   PatchFile& patches;
   int64_t global_step;
 };
@@ -30,10 +30,11 @@ class TableWriter {
 
   /// Appends the segment's next bytes, at most up to its end.
   Result<void> append(std::span<const std::byte> bytes);
-  /// Decides which files the new checkpoint shares for this table. Call it after the last bytes of all tables were
-  /// appended.
+  /// Decides whether the new checkpoint shares the table's files with the previous checkpoint, or has a new file for the
+  /// table. Call it after the last bytes of all tables were appended.
   Result<void> settle();
-  /// Returns the place of the table. Call it after all changes are written to the pending file `patch_file`.
+  /// Returns where the table's bytes are, for the manifest. Changes of this table, if there are any, are in the file with
+  /// the number `patch_file` of PendingFiles: call this function after PatchFile has written it.
   WrittenSegment written(uint32_t patch_file) const;
 
  private:
@@ -48,17 +49,18 @@ class TableWriter {
   const Segment segment_;
   const uint64_t unit_bytes_;
   const uint64_t block_bytes_;
-  uint64_t came_ = 0;  // The bytes appended so far.
+  uint64_t came_ = 0;  // The number of bytes appended so far.
   Checksum checksum_;  // The checksum of the bytes appended so far.
 
   EarlierSave::Found earlier_;
   std::optional<PieceStream> stream_;  // Reads the previous checkpoint's bytes of the table.
   std::vector<std::byte> block_;       // The bytes that are appended but not yet compared; shorter than a block.
-  std::vector<std::byte> before_;      // The previous checkpoint's bytes at the place of block_.
+  std::vector<std::byte> before_;      // What the previous checkpoint has for the rows in block_.
   uint64_t compared_ = 0;
-  uint64_t changed_bytes_ = 0, patch_bytes_ = 0;  // Sizes of changed units: without and with their numbers.
+  // The size of the changed units (rows as a rule), and the size of a patch with them: it also has each unit's number.
+  uint64_t changed_bytes_ = 0, patch_bytes_ = 0;
   ChangedUnits changes_;
-  std::optional<size_t> patch_;  // The number that PatchFile gave to changes_, once settled.
+  std::optional<size_t> patch_;  // The number under which settle() added changes_ to PatchFile; empty: no changes.
 
   std::unique_ptr<DataFileWriter> file_;  // The table's own file, if it is written whole.
   uint32_t file_number_ = 0;

@@ -24,11 +24,11 @@ Result<void> check_names(const SaveInfo& info) {
   return {};
 }
 
-/// How a save changes the list.
+/// How a save changes the list of checkpoints in the text file `checkpoint`.
 struct ListChange {
   std::vector<std::string> retained;
-  std::vector<std::string> deleted;  // Checkpoints that leave the list and are deleted.
-  std::vector<std::string> kept;     // Checkpoints that leave the list and stay on disk.
+  std::vector<std::string> deleted;  // Checkpoints whose names are taken off the list and whose files are deleted.
+  std::vector<std::string> kept;     // Checkpoints whose names are taken off the list, but whose files stay on disk.
 };
 
 /// Appends `name` to `names`. Removes names without files and, beyond keep_max, the oldest names that are not pinned.
@@ -105,7 +105,8 @@ class FolderWriter final : public Writer {
   std::optional<std::unique_ptr<EarlierSave>> earlier_;  // Nothing: not opened yet. Null: no checkpoint to share with.
   std::vector<std::unique_ptr<ArenaWriter>> arenas_;
   bool old_removed_ = false;
-  // The segments of all arenas, once finished. Their files are numbers in PendingFiles.
+  // Where each tensor (or part of one) of all arenas is, known once all arenas are finished. Piece::file is the file's
+  // number in PendingFiles; the manifest gets the final index.
   std::vector<WrittenSegment> segments_;
   std::vector<std::string> renamed_;  // Final names of the data files that were renamed.
   bool marked_ = false;               // True if this save made the `.unlisted` file of its checkpoint.
@@ -189,7 +190,8 @@ Result<void> FolderWriter::add_tensors(std::span<const NamedTensor> tensors) {
   return {};
 }
 
-/// The final names are new ones: an earlier save of the same step keeps its files until the index is replaced.
+/// Makes the manifest, with final names for the data files that no file in the folder has: an earlier save of the same step
+/// keeps its files until the index is replaced.
 Result<Manifest> FolderWriter::make_manifest(SaveInfo info, const std::vector<FileInfo>& listing) const {
   Manifest manifest{.global_step = step_, .info = std::move(info)};
   const std::vector<std::string> existing = files_of(listing, name_);
@@ -241,7 +243,8 @@ Result<void> FolderWriter::write_index(const std::string& text) {
   return storage_.rename(temporary, path_of(index_name()));
 }
 
-/// Called before the folder is synced, so that the `.unlisted` file is on disk before the checkpoint leaves the list.
+/// Makes the `.unlisted` file of checkpoint `name`. Called before the folder is synced, so that this file is on disk before
+/// the text file `checkpoint` ceases to list the checkpoint.
 Result<void> FolderWriter::mark_unlisted(const std::string& name, const std::vector<FileInfo>& listing) {
   const std::string mark = unlisted_mark(name);
   if (std::any_of(listing.begin(), listing.end(), [&](const FileInfo& file) { return file.name == mark; })) return {};
@@ -370,8 +373,9 @@ void FolderWriter::abandon() {
   if (phase_ == Phase::kIndexed) (void)storage_.remove(path_of(temporary_index_name()));
   if (index_may_be_ours()) {
     if (may_be_listed()) return;
-    // An index without its data would be a damaged checkpoint where there was none before. So the data files stay until the
-    // index is certainly gone, and so does the `.unlisted` file, which says that this checkpoint does not count.
+    // The index goes first: an index without its data files would look like a damaged checkpoint. So this function removes
+    // the data files only once the index is certainly gone. Until then the `.unlisted` file stays, too: it tells later
+    // saves to delete this checkpoint.
     const Result<void> removed = storage_.remove(path_of(index_name()));
     if (!removed && removed.error().kind() != ErrorKind::kNotFound) return;
     if (!storage_.sync_folder(model_dir_)) return;

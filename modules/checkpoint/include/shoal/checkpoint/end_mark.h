@@ -22,7 +22,7 @@ struct EndMark {
   /// The name of the last checkpoint ("model.ckpt-200"). Empty if checkpoints are off.
   std::string checkpoint;
   EndReason reason = EndReason::kMaxSteps;
-  WallTime wall_time{};  ///< When the end mark was written, in microseconds.
+  WallTime wall_time{};  ///< When the end mark was written. The file states it to the microsecond.
   /// The launcher's name for the run: SHOAL_RUN of the process that wrote the end mark; empty if it had none.
   std::string shoal_run = {};
   friend bool operator==(const EndMark&, const EndMark&) = default;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Decides which checkpoints stay on disk for good when they leave the list: about one in a given number of hours.
+/// Decides which checkpoints stay on disk for good when newer ones replace them in the list of retained checkpoints: about
+/// one in a given number of hours.
 #include <map>
 #include <optional>
 #include <string>
@@ -9,8 +10,9 @@
 
 namespace shoal::checkpoint {
 
-/// A limit K starts at (start of training + n hours). A checkpoint that leaves the list and was saved after K stays on
-/// disk, and K then moves on by n hours.
+/// Applies to each checkpoint when later ones push it off the list of retained checkpoints. A limit K starts at (start of
+/// training + n hours). A checkpoint that was saved after K stays on disk, and K then moves on by n hours; any other is
+/// deleted.
 ///
 /// Time is the monotonic clock of the run that saves: if a wall clock jumped, the rule might keep all checkpoints, or none
 /// for years. The save time of an earlier run's checkpoint is not known on this clock, so it counts as saved before
@@ -19,12 +21,13 @@ namespace shoal::checkpoint {
 /// A value type: decide on a copy, and replace the original once the list is written. One thread at a time.
 class HoursRule {
  public:
-  /// `hours` is greater than 0; nothing means that no checkpoint is kept.
+  /// `hours`: about one checkpoint in so many hours stays on disk for good; greater than 0. Nothing: none does.
   HoursRule(SteadyTime training_start, std::optional<double> hours);
 
   /// Notes that `name` ("model.ckpt-200") was saved at `when`. A later save of the same name replaces the time.
   void saved(const std::string& name, SteadyTime when) { save_times_[name] = when; }
-  /// Called when `name` leaves the list. True if its files stay on disk.
+  /// Call it once, when the checkpoint `name` is taken off the list. Returns true if its files are to stay on disk for
+  /// good.
   bool keeps(const std::string& name);
 
  private:

@@ -24,13 +24,14 @@ namespace shoal::checkpoint {
 /// purpose the piece is divided into units of `unit_bytes`, numbered from 0; the last unit may be shorter.
 struct Patch {
   uint32_t file = 0;  ///< An index into Manifest::files.
-  /// Where the numbers of the changed units begin: `count` int64 values, ascending. The units follow.
+  /// Where the patch begins in its file: first the numbers of the changed units (`count` int64 values, ascending), then the
+  /// new contents of these units.
   uint64_t offset = 0;
   uint64_t count = 0;
   uint64_t unit_bytes = 0;
-  uint64_t bytes = 0;             ///< The size of the units, without their numbers.
-  uint64_t numbers_checksum = 0;  ///< The XXH3-64 checksum of the unit numbers.
-  uint64_t checksum = 0;          ///< The XXH3-64 checksum of the units.
+  uint64_t bytes = 0;             ///< The size of the contents of all changed units, without the `count` numbers.
+  uint64_t numbers_checksum = 0;  ///< The XXH3-64 checksum of the `count` numbers.
+  uint64_t checksum = 0;          ///< The XXH3-64 checksum of the contents of the changed units.
   friend bool operator==(const Patch&, const Patch&) = default;
 
   uint64_t units_offset() const { return offset + count * sizeof(int64_t); }
@@ -45,7 +46,7 @@ struct Piece {
   int64_t row_begin = 0;
   int64_t row_end = 0;
   uint64_t checksum = 0;            ///< The XXH3-64 of these bytes, before any patch.
-  std::vector<Patch> patches = {};  ///< From the oldest to the newest. The newest patch of a unit counts.
+  std::vector<Patch> patches = {};  ///< From oldest to newest. If several change the same unit, the newest is valid.
   friend bool operator==(const Piece&, const Piece&) = default;
 };
 
@@ -54,7 +55,7 @@ struct TensorEntry {
   std::string name;  ///< Unique in the checkpoint: "dense/kernel", "dense/kernel/momentum".
   DType dtype = DType::kFloat32;
   Shape shape;                ///< The shape of the whole tensor, whatever the number of its pieces.
-  std::string slot_of;        ///< The variable that this slot belongs to. Empty for a variable.
+  std::string slot_of;        ///< For an optimizer's slot (such as a momentum): its variable. Empty for a variable.
   std::vector<Piece> pieces;  ///< In row order. Together they are exactly the rows of `shape`.
 
   bool is_slot() const { return !slot_of.empty(); }
@@ -67,11 +68,11 @@ struct TensorEntry {
 enum class FileKind {
   kTensors,
   kTables,   ///< Tensors that change little between saves. A later checkpoint may share the file.
-  kPatches,  ///< Changed units of tables.
+  kPatches,  ///< The rows of tables that changed since an earlier checkpoint (Patch).
 };
 
-/// A safetensors file beside the index. Checkpoints may share a file of tables or patches: the file then has one name for
-/// each of these checkpoints (Storage::link), and may contain data that only some of them need.
+/// A safetensors file beside the index. Several checkpoints may share a file of the kind kTables or kPatches. The file then
+/// has one name for each of these checkpoints (Storage::link), and may contain data that only some of them need.
 struct DataFile {
   std::string name;  ///< The name without a folder: "model.ckpt-200.data-00000-of-00002".
   uint64_t bytes = 0;
@@ -83,12 +84,12 @@ struct DataFile {
 /// The contents of a checkpoint beside the tensors. This module does not interpret them.
 struct SaveInfo {
   std::map<std::string, uint64_t> counters;      ///< Counters by name, e.g. updates applied to a variable (Adam's t).
-  std::map<std::string, std::string> positions;  ///< Input positions by trainer ("chief/0"); any bytes.
+  std::map<std::string, std::string> positions;  ///< By trainer ("chief/0"): the place where its input resumes.
   std::set<std::string> ended = {};              ///< The trainers, as named in `positions`, whose inputs have ended.
   std::string numerics;                          ///< Backend, version, ISA, threads: all that can change a result's bits.
   std::string fingerprint;                       ///< The fingerprint of the job and its graph.
   std::string run;           ///< The text of run.json (run_file.h). Empty: not known, as in older checkpoints.
-  std::string meaning = {};  ///< The meaning of ids and logits (Meaning::encode()). Empty: not known.
+  std::string meaning = {};  ///< Which word or class each id or logit stands for (Meaning::encode()). Empty: not known.
   std::string rest = {};     ///< The model's constants, update rules and op versions (encode_rest()). Empty: not known.
   WallTime save_time{};
   friend bool operator==(const SaveInfo&, const SaveInfo&) = default;
@@ -114,7 +115,7 @@ std::string encode_manifest(const Manifest& manifest);
 /// returned is consistent. Never throws; safe on any bytes.
 Result<Manifest> decode_manifest(std::string_view text);
 
-/// Returns "model.ckpt-200", without padding.
+/// Returns "model.ckpt-200". The step is written without leading zeros.
 std::string checkpoint_name(int64_t global_step);
 /// 200 for "model.ckpt-200"; nothing if `name` has any other form ("model.ckpt-007", a name with a folder).
 std::optional<int64_t> step_of(std::string_view name);

@@ -16,13 +16,14 @@ namespace shoal::checkpoint {
 struct RunFile {
   /// 32 hexadecimal digits, drawn at random when the run began. A copy of the folder has the same digits.
   std::string id = {};
-  WallTime begun{};          ///< When the run began, in microseconds.
+  WallTime begun{};          ///< When the run began. The file states it to the microsecond.
   std::string program = {};  ///< The name of the program that began the run ("mnist"); empty if not known.
-  /// The base seed of initial weights, dropout and shuffles, for starts without a seed of their own. A drawn seed is in [0,
-  /// 2^53).
+  /// The base seed of initial weights, dropout and shuffles. A run may be started several times: a start for which the user
+  /// gives no seed uses this one. A seed drawn at random is in [0, 2^53).
   int64_t seed = 0;
-  bool seed_given = false;  ///< True if a start was given the seed; false if it was drawn at random.
-  /// The meaning of the model's ids and logits, recorded from its graph (Meaning::encode()); empty: not known yet.
+  bool seed_given = false;  ///< True if the user gave the seed at a start of training; false if it was drawn at random.
+  /// What the model's numbers mean, as text made from its graph (Meaning::encode()): which word, class or column each id or
+  /// logit stands for. Empty: not known yet.
   std::string meaning = {};
   friend bool operator==(const RunFile&, const RunFile&) = default;
 };

@@ -27,12 +27,12 @@
 
 namespace shoal::checkpoint {
 
-/// One tensor, or some of its rows, inside an arena.
+/// One tensor, or some of its rows, inside an arena: a block of memory that holds many tensors (ArenaLayout).
 struct Segment {
   std::string name;
   DType dtype = DType::kFloat32;
   Shape shape;          ///< The shape of the whole tensor.
-  std::string slot_of;  ///< The variable that this slot belongs to. Empty for a variable.
+  std::string slot_of;  ///< For an optimizer's slot (such as a momentum): its variable. Empty for a variable.
   uint64_t offset = 0;  ///< Bytes from the start of the arena.
   int64_t row_begin = 0;
   int64_t row_end = -1;  ///< -1: up to the last row.
@@ -55,13 +55,13 @@ struct ArenaLayout {
 using WarningSink = std::function<void(const std::string& sentence)>;
 
 struct CommitOptions {
-  /// How many checkpoints stay in the list, this one included. 0: all.
+  /// How many checkpoints the text file `checkpoint` lists after this save, the new one included. 0: no limit.
   int64_t keep_max = 5;
-  /// Names ("model.ckpt-200") of checkpoints that must not be deleted now, since a reader uses them. They stay in the list
-  /// until a later save does not name them here.
+  /// Names ("model.ckpt-200") of checkpoints that this save must not delete, since a reader uses them. The text file
+  /// `checkpoint` still lists them, and a later save whose `pinned` lacks them may delete them.
   std::set<std::string> pinned = {};
-  /// Called for each checkpoint that is to leave the list, oldest first, before the list is replaced. True keeps its files
-  /// on disk for good. Default: all are deleted.
+  /// Called for each checkpoint that this save takes off the list because of keep_max, oldest first, before the new list is
+  /// written. If it returns true, the checkpoint's files stay on disk for good. Default: all are deleted.
   std::function<bool(const std::string& name)> keeps_for_good = {};
   /// Receives warnings: about old files that could not be deleted (which does not fail the save), and about damage found in
   /// the previous checkpoint. Default: the warnings are dropped.
@@ -71,8 +71,8 @@ struct CommitOptions {
 struct Saved {
   std::string name;                   ///< "model.ckpt-200".
   std::string prefix;                 ///< The name with its folder: "m/model.ckpt-200".
-  std::vector<std::string> retained;  ///< Names, oldest to newest; the last is `name`.
-  std::vector<std::string> kept;      ///< Names that left the list while their files stay on disk.
+  std::vector<std::string> retained;  ///< Names of all checkpoints in the list, oldest to newest; the last is `name`.
+  std::vector<std::string> kept;      ///< Names that left `retained` with this save. Their files stay on disk.
   uint64_t data_bytes = 0;            ///< The size of all data files of the checkpoint.
   uint64_t written_bytes = 0;         ///< The size of those data files that are not shared with the previous checkpoint.
   Manifest manifest = {};             ///< The contents of the index, whose text is encode_manifest().
@@ -95,7 +95,7 @@ struct Sharing {
 /// the previous checkpoint intact. A layout that contradicts itself or the layout of another file is InvalidArgument.
 class Writer {
  public:
-  /// Whether a save makes a missing folder. (A save that writes data also removes hour-old files of killed saves.)
+  /// Whether a save makes the folder `model_dir` if it is missing.
   enum class Folder {
     kMadeIfMissing,
     kIsThere,  ///< The folder must exist. If it was removed during training, it is not made again.
@@ -105,9 +105,10 @@ class Writer {
                                                Folder folder = Folder::kMadeIfMissing, std::optional<Sharing> sharing = {});
   virtual ~Writer() = default;
 
-  /// Starts an arena and returns its number for append(). Several arenas may be filled alternately.
+  /// Starts an arena, a block of bytes that holds many tensors, and returns the number by which append() knows it. Calls of
+  /// append() for several arenas may alternate.
   virtual Result<int> add_arena(ArenaLayout layout) = 0;
-  /// Appends the next bytes of an arena, and adds them to the checksums.
+  /// Appends the next bytes of the arena that add_arena() gave the number `arena`, and adds them to the checksums.
   virtual Result<void> append(int arena, std::span<const std::byte> bytes) = 0;
   /// A complete tensor in memory. add_tensors() adds a whole arena made of such tensors.
   struct NamedTensor {
