@@ -2,8 +2,8 @@
 #pragma once
 /// Field numbers of the protobuf messages in an event file (TensorFlow: core/util/event.proto, core/framework/
 /// summary.proto, tensor.proto, tensor_shape.proto, graph.proto, node_def.proto, attr_value.proto; TensorBoard:
-/// plugins/hparams/plugin_data.proto and api.proto, plugins/pr_curve/plugin_data.proto; google/protobuf/struct.proto). They are
-/// fixed for ever. Only the fields that Shoal writes or reads are listed.
+/// plugins/hparams/plugin_data.proto and api.proto, plugins/pr_curve/plugin_data.proto; google/protobuf/struct.proto). They
+/// are fixed for ever. Only the fields that Shoal writes or reads are listed.
 #include <cstdint>
 
 namespace shoal::monitor {
@@ -126,7 +126,7 @@ inline constexpr uint32_t kIntervalMax = 2;     // double, inside Interval
 namespace metric_info_field {
 inline constexpr uint32_t kName = 1;  // MetricName
 inline constexpr uint32_t kDisplayName = 3;
-inline constexpr uint32_t kNameGroup = 1;  // inside MetricName, as is the tag
+inline constexpr uint32_t kNameGroup = 1;  // string, inside MetricName, as is kNameTag
 inline constexpr uint32_t kNameTag = 2;
 }  // namespace metric_info_field
 

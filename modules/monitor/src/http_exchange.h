@@ -16,11 +16,12 @@ namespace shoal::monitor {
 using HttpParser = boost::beast::http::request_parser<boost::beast::http::empty_body>;
 using HttpResponse = boost::beast::http::response<boost::beast::http::string_body>;
 
-/// Returns views into `parser`, which must have read a head.
+/// Returns the facts about a request. They are views into `parser`, which must have read all of the request's header
+/// fields.
 RequestHead head_of(const HttpParser& parser);
 /// Makes the response to the request in `parser`, or to malformed bytes in place of a request.
 HttpResponse response_of(HttpAnswer answer, const HttpParser& parser);
-/// Returns the HTTP status for an error of reading a head.
+/// Returns the HTTP status that answers a request whose header fields could not be read because of `error`.
 int status_of(const boost::system::error_code& error);
 
 }  // namespace shoal::monitor

@@ -24,8 +24,8 @@ void add_value(pbf_writer& message, uint32_t field, const HyperParameterValue& v
   if (const std::string* text = std::get_if<std::string>(&value)) written.add_string(struct_field::kString, *text);
 }
 
-/// Encodes an event with one value whose meaning is in `content`. TensorBoard requires a tensor, so the value has one with
-/// a zero.
+/// Encodes an event for TensorBoard's plug-in hparams, which reads only the metadata `content`. TensorBoard requires that
+/// the event also has a tensor, so it gets one with a single element, 0.
 std::string encode_hparams(double wall_time, std::string_view tag, std::string_view content) {
   constexpr int64_t kOne = 1;
   constexpr float kNothing = 0;
@@ -115,7 +115,7 @@ std::string encode_experiment(double wall_time, const Experiment& experiment) {
 
 std::string encode_session_start(double wall_time, const SessionStart& start) {
   const auto write = [&](pbf_writer& message) {
-    std::set<std::string_view> written;  // A protobuf map keeps the last of two equal names, but the first one counts.
+    std::set<std::string_view> written;  // Only the first of equal names is written: readers would use the last.
     for (const HyperParameter& parameter : start.parameters) {
       if (!written.insert(parameter.name).second) continue;
       pbf_writer entry(message, session_start_field::kHparams);

@@ -15,7 +15,7 @@ struct RequestHead {
   std::string_view target;                        ///< "/metrics?x=1".
   std::vector<std::string_view> authorization{};  ///< The values of all headers named Authorization.
   std::vector<std::string_view> hosts{};          ///< The values of all headers named Host.
-  bool has_body = false;                          ///< The head announces a body.
+  bool has_body = false;                          ///< The request has a body (says its header).
 };
 
 struct HttpAnswer {
@@ -27,7 +27,7 @@ struct HttpAnswer {
   bool closes = false;                 ///< The connection is closed after this answer.
 };
 
-/// The sources of the answers.
+/// What answer_to() reads to answer a request, and the rules for who may ask.
 struct AnswerSource {
   CachedPage& page;
   const TaskHealth& health;

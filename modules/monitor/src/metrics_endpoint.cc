@@ -99,7 +99,7 @@ class Endpoint final : public MetricsEndpoint {
 #if SHOAL_MONITOR_TLS
   std::shared_ptr<asio::ssl::context> tls_;
 #endif
-  bool looks_ = false, accepts_ = false;                 // looks_: look_timer_ runs. accepts_: accept() or pause() waits.
+  bool looks_ = false, accepts_ = false;                 // True while look(), respectively accept() or pause(), waits.
   std::list<std::shared_ptr<MetricsSession>> sessions_;  // The least recently used session is first.
   std::thread thread_;
 };
@@ -158,7 +158,8 @@ Result<void> Endpoint::listen() {
   return {};
 }
 
-/// An exception (out of memory) ends a handler before it waits again. The loop then starts the wait of that handler anew.
+/// Each handler of the timer and of the acceptor ends by starting its next wait. If it throws before that (memory has run
+/// out), the loop below starts the wait instead.
 void Endpoint::run() {
   while (!io_.stopped()) {
     try {

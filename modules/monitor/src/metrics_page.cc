@@ -82,7 +82,7 @@ class PageWriter {
 };
 
 void write_build(PageWriter& page, const MetricsPageFacts& facts) {
-  std::string backend;  // All tasks of a process that compute use the same backend.
+  std::string backend;  // If several tasks of this process compute, all of them use this backend.
   for (const auto& task : facts.tasks) {
     if (backend.empty()) backend = task->labels().backend;
   }

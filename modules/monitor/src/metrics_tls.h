@@ -13,7 +13,7 @@
 namespace shoal::monitor {
 
 /// Makes a server's context: TLS 1.3 only and without session resumption, so that each connection authenticates. Internal
-/// if the library rejects a part of the gate.
+/// if OpenSSL rejects the certificate, the key or the authorities of `gate`.
 Result<std::shared_ptr<boost::asio::ssl::context>> make_metrics_tls(const MetricsGate& gate);
 
 }  // namespace shoal::monitor

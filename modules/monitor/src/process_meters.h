@@ -7,7 +7,7 @@
 namespace shoal::monitor {
 
 struct ProcessMeters {
-  double cpu_seconds = 0;  ///< Processor time of all threads, in the program and in the system.
+  double cpu_seconds = 0;  ///< Processor time of all threads, user and system time together.
   uint64_t resident_bytes = 0;
   uint64_t virtual_bytes = 0;
   uint64_t threads = 0;

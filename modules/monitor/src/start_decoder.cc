@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Decodes the event for a start of training, which has no values.
+// Decodes the event that records a start of training. Such an event has no metrics, only a time and a step.
 #include <protozero/pbf_reader.hpp>
 
 #include "event_codec.h"

@@ -28,7 +28,8 @@ void TaskHealth::look_at(const TaskMeters& task, Probe& probe, SteadyTime now) {
   probe.asked = now;
 }
 
-/// Ten times deadline_ outside training and serving, since a run without servers saves and exports on its own strand.
+/// Outside training and serving, a task may keep its strand busy for long: a run without servers saves and exports there.
+/// So the deadline is then ten times deadline_.
 Duration TaskHealth::deadline_of(TaskPhase phase) const {
   constexpr int kLongWork = 10;
   return phase == TaskPhase::kTraining || phase == TaskPhase::kServing ? deadline_ : kLongWork * deadline_;

@@ -20,16 +20,18 @@ struct HealthReport {
 /// thread waits for another.
 class TaskHealth {
  public:
-  /// `deadline` holds while a task trains or serves; in other phases a task has ten times as long.
+  /// A task is unhealthy if it gives no sign of life for `deadline` while it trains or serves, or for ten times as long in
+  /// another phase.
   explicit TaskHealth(const MeterRegistry& registry, Duration deadline) : registry_(registry), deadline_(deadline) {}
 
-  /// Called at regular intervals, several times within the deadline.
+  /// Notes which tasks have given a sign of life, and asks each strand for the next one. The endpoint calls this at regular
+  /// intervals, several times within the deadline.
   void look(SteadyTime now);
   HealthReport report(SteadyTime now) const;
 
  private:
   struct Probe {
-    std::shared_ptr<std::atomic<bool>> answered;  // Set by the posted work; null: no answer is awaited.
+    std::shared_ptr<std::atomic<bool>> answered;  // The work posted to the strand sets it. Null: no work was posted.
     SteadyTime asked{};
     SteadyTime alive{};  // The last sign of life of the task.
     uint64_t progress = 0;

@@ -43,14 +43,15 @@ struct EventValue {
   /// Set for kTensor: the sizes of the axes, and the values in row-major order, as many as the product of the sizes.
   std::vector<int64_t> shape{};
   std::vector<float> values{};
-  /// The plug-in of TensorBoard that shows the value: "text", "images", "pr_curves", "hparams", "shoal_confusion_matrix", or that
-  /// of another program. Empty for values that need none.
+  /// The plug-in of TensorBoard that shows the value: "text", "images", "pr_curves", "hparams", "shoal_confusion_matrix",
+  /// or that of another program. Empty for values that need none.
   std::string plugin{};
   friend bool operator==(const EventValue&, const EventValue&) = default;
 };
 
-/// A start of training at the step `first_step`: at the beginning, or after a restart. Earlier values of training at this
-/// step or a later one are void, since the steps were lost (SessionLog START, docs/formats.md).
+/// A start of training at the step `first_step`: the first start, or a restart. Values of training that were recorded
+/// before this event, for `first_step` or later steps, are void: a restart repeats these steps (SessionLog START,
+/// docs/formats.md).
 struct EventStart {
   double wall_time = 0;  ///< Seconds since 1970.
   int64_t first_step = 0;

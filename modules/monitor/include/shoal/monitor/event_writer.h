@@ -39,7 +39,7 @@ struct TensorSummary {
   std::span<const int64_t> shape;
   std::span<const float> values;  ///< Their number is the product of `shape`.
   std::string_view plugin;        ///< TensorBoard's plug-in for the tensor, such as "pr_curves".
-  std::string_view content = {};  ///< Bytes for this plug-in, in the plug-in's own format.
+  std::string_view content = {};  ///< Metadata for `plugin`, in a format that `plugin` defines.
 };
 
 struct EventWriterOptions {
@@ -119,7 +119,7 @@ class EventWriter {
   SteadyTime last_flush_;
   std::optional<Error> failed_;
   bool closed_ = false;
-  SteadyTime retry_at_{};  // The time of the next attempt, while there is no file.
+  SteadyTime retry_at_{};  // After a failed write: when to begin a new file.
 };
 
 }  // namespace shoal::monitor

@@ -24,7 +24,8 @@ struct HyperParameter {
 struct SessionStart {
   std::vector<HyperParameter> parameters;  ///< If two names are equal, the first one counts.
   std::string model_dir{};                 ///< The folder of the checkpoints, for display.
-  /// Trainings of one group share a row of the page; meant for equal hyper-parameters. Empty: a row of its own.
+  /// TensorBoard's page HPARAMS shows all trainings of a group in one row; meant for trainings with equal hyper-parameters.
+  /// Empty: this training has a row of its own.
   std::string group{};
 };
 
@@ -42,7 +43,7 @@ struct HyperParameterDomain {
 struct ExperimentMetric {
   std::string tag;             ///< The scalar's tag in the event files, "accuracy".
   std::string folder{};        ///< The scalar's folder below the trial's folder, "eval"; empty: the trial's folder.
-  std::string display_name{};  ///< The name on the page; empty: folder and tag.
+  std::string display_name{};  ///< The name that TensorBoard shows; empty: it shows folder and tag.
 };
 
 /// A search over hyper-parameters. Its event is written once, in the folder above the trials' folders.

@@ -36,8 +36,8 @@ struct MetricsGate {
 
 struct MetricsEndpointOptions {
   MetricsAddress address;
-  /// Called once if other machines can reach the address. If this function fails, start_metrics_endpoint() returns the
-  /// error. The gate that this function returns must have a bearer token or authorities.
+  /// Says how clients authenticate. Called once, and only if other machines can reach the address. If this function fails,
+  /// start_metrics_endpoint() returns the error. Its result must have a bearer token or authorities.
   std::function<Result<MetricsGate>()> gate;
   std::string version;  ///< Shoal's version, for shoal_build_info.
   /// A task is unhealthy if, for longer than this, its strand does not answer and the task finishes no step; > 0. While a

@@ -21,7 +21,7 @@ enum class ProgressMode : uint8_t {
 struct ProgressChoice {
   bool quiet = false;
   bool json = false;
-  bool renews_lines = false;  ///< Terminal::renews_lines of standard error (terminal.h).
+  bool renews_lines = false;  ///< True if standard error is a terminal that can rewrite its line (read_terminal()).
 };
 ProgressMode choose_progress_mode(ProgressChoice choice);
 
@@ -56,8 +56,8 @@ class ProgressDisplay {
   void update_now(SteadyTime now, const ProgressState& state);
   /// Ends the line on a terminal, so that later output starts on a new line.
   void finish();
-  /// Returns a sink that clears the line, passes the record to `inner`, and shows the line again. The sink may be called
-  /// after the display is destroyed.
+  /// Returns a sink for log lines: it clears the progress line, passes the log record to `inner`, and shows the progress
+  /// line again. The sink may be called after the display is destroyed.
   LogSink wrap(LogSink inner);
 
  private:

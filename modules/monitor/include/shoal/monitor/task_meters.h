@@ -108,7 +108,7 @@ class TaskMeters {
   // Guarded by mutex_:
   Evaluation evaluation_;
   TaskAccess access_;
-  TaskAccess::WireBytes last_wire_;  // Keeps the counts after detach().
+  TaskAccess::WireBytes last_wire_;  // The bytes sent and received up to detach(), which wire_bytes() returns then.
 };
 
 /// The tasks of a process. Thread-safe.
