@@ -47,8 +47,8 @@ size_t size_class(size_t bytes) {
 /// each access to a row of a table of gigabytes costs a walk through page tables. A system without huge pages ignores the
 /// request.
 void ask_for_huge_pages(void* block, size_t bytes) {
-  // The limit lies above the largest block that malloc() takes from its heap (M_MMAP_THRESHOLD): for a block of the heap,
-  // the request would stay in force after the block is freed.
+  // kWorthIt exceeds the largest block that malloc() takes from its heap (M_MMAP_THRESHOLD). The advice is bound to
+  // addresses: in the heap it would still be valid after this block is freed and others use the addresses.
   constexpr size_t kHugeBytes = size_t(2) << 20, kWorthIt = 17 * kHugeBytes;
   if (bytes < kWorthIt) return;
   const auto begin = align_up(reinterpret_cast<uintptr_t>(block), kHugeBytes);
@@ -64,7 +64,8 @@ std::byte* allocate_block(size_t capacity) {
   return static_cast<std::byte*>(block);
 }
 
-/// Allocates a header alone: other processes may see a BlockSource's memory, but not the header. Null: memory has run out.
+/// Allocates only the header of a buffer, in ordinary memory: the numbers are in memory of a BlockSource, which other
+/// processes may share, and the header is not for them. Null: memory has run out.
 void* allocate_header() { return std::aligned_alloc(kBufferAlignment, kHeaderBytes); }
 
 [[noreturn]] void raise_no_memory(size_t bytes) { raise_exhausted(no_memory(bytes, "a buffer of numbers")); }
@@ -91,8 +92,8 @@ std::span<std::byte> Buffer::bytes() { return {data_, size_}; }
 std::span<const std::byte> Buffer::bytes() const { return {data_, size_}; }
 
 void Buffer::release() const {
-  // acq_rel: accesses of this holder happen before the block is reused, and the next user of the block sees the accesses of
-  // all former holders.
+  // acq_rel: what this thread did with the block happens before the block is reused, and the thread that drops the last
+  // reference sees what all threads that dropped theirs before did with it.
   const uint32_t before = references_.fetch_sub(1, std::memory_order_acq_rel);
   SHOAL_CHECK(before != 0);
   if (before != 1) return;
@@ -112,8 +113,9 @@ struct BufferPool::State {
   size_t idle_bytes = 0;
   // Keyed by capacity. The newest buffer is taken first, since it may still be in the processor's cache.
   std::map<size_t, std::vector<Buffer*>> idle;
-  std::map<size_t, uint64_t> freed_count;  // By capacity: buffers freed beyond the bound and not allocated again since.
-  std::shared_ptr<BlockSource> source;     // Set at most once.
+  // By capacity: the number of buffers that were freed because of retained_bytes_max, less those allocated again since.
+  std::map<size_t, uint64_t> freed_count;
+  std::shared_ptr<BlockSource> source;  // Set at most once.
   Stats stats;
   uint64_t in_use_count = 0;
   std::shared_ptr<BufferPool> while_in_use;  // Keeps the pool alive while any buffer is in use.

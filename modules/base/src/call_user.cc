@@ -8,7 +8,7 @@ namespace shoal {
 namespace {
 
 [[maybe_unused]] constexpr std::string_view kOutermost =
-    "the program";  // The `where` of the outermost call_user(). Inner calls have named their place already.
+    "the program";  // The `where` of the call_user() around a whole program; calls inside it name a more exact place.
 
 }  // namespace
 
@@ -21,7 +21,7 @@ Error current_exception_to_error(std::string_view where) {
   try {
     throw;
   } catch (const Exception& exception) {
-    Error error = exception.error();  // Of Shoal's errors, only a TypeMismatch does not name the place of the mistake yet.
+    Error error = exception.error();  // It says where the mistake was made, except for a TypeMismatch: `where` is added.
     if (error.kind() == ErrorKind::kTypeMismatch && where != kOutermost) error = std::move(error).with_context(where);
     return std::move(error).with_cause(cause);
   } catch (const std::exception& exception) {

@@ -17,7 +17,7 @@ void lower(std::optional<T>& limit, T to) {
 
 // A file that says "max" or -1 sets no limit: neither parses as an unsigned number.
 void lower_memory(CgroupLimits& limits, const std::string& file) {
-  constexpr uint64_t kNoLimit = uint64_t(1) << 62;  // Version 1 writes "no limit" as a number larger than any memory.
+  constexpr uint64_t kNoLimit = uint64_t(1) << 62;  // Cgroup version 1 writes "no limit" as a larger number.
   const auto bytes = numbers_in<uint64_t>(file, 1)[0];
   if (bytes && *bytes < kNoLimit) lower(limits.memory_bytes, *bytes);
 }
@@ -51,7 +51,7 @@ CgroupLimits read_cgroup_limits(const std::string& root) {
   CgroupLimits limits;
   const std::string mounts = root + "/sys/fs/cgroup";
   std::ifstream groups(root + "/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {  // Version 1: "4:cpu,cpuacct:/group"; version 2: "0::/group".
+  for (std::string line; std::getline(groups, line);) {  // Cgroup version 1: "4:cpu,cpuacct:/group"; 2: "0::/group".
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);
@@ -66,7 +66,7 @@ CgroupLimits read_cgroup_limits(const std::string& root) {
       }
       if (memory) lower_memory(limits, mounts + "/memory" + group + "/memory.limit_in_bytes");
       if (pids) lower_processes(limits, mounts + "/pids" + group + "/pids.max");
-      if (cpu) {  // systemd and Docker link "cpu" to "cpu,cpuacct", so "cpu" always works.
+      if (cpu) {  // The mount may be "cpu,cpuacct"; systemd and Docker then make a link "cpu" to it.
         const std::string folder = mounts + "/cpu" + group;
         lower_cores(limits, numbers_in<uint64_t>(folder + "/cpu.cfs_quota_us", 1)[0],
                     numbers_in<uint64_t>(folder + "/cpu.cfs_period_us", 1)[0]);

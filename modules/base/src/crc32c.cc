@@ -71,7 +71,8 @@ namespace {
 
 constexpr size_t kLongThird = 1024, kShortThird = 128;  // Bytes of a third.
 
-/// table[k][b] is what byte k of a CRC, if that byte is b, adds (by xor) to the CRC after `zeros` further bytes of 0.
+/// Tables that turn the CRC of some bytes into the CRC of these bytes followed by `zeros` bytes of 0: the xor of
+/// table[k][b] over the four bytes of the CRC, where b is the value of byte k.
 using ShiftTable = std::array<std::array<uint32_t, 256>, 4>;
 
 constexpr ShiftTable make_shift_table(size_t zeros) {
@@ -101,7 +102,8 @@ uint64_t load_word(const char* at) {
   return word;
 }
 
-/// Adds pieces of three thirds to `crc`, as long as the `left` bytes from `at` contain one, and advances `at` and `left`.
+/// Adds the `left` bytes from `at` on to `crc`, in pieces of 3 * third bytes, until fewer bytes are left. Advances `at` and
+/// `left`. The CRCs of the three thirds of a piece are computed side by side.
 SHOAL_CRC32C_TARGET uint32_t take_pieces(uint32_t crc, size_t third, const ShiftTable& shift, const char*& at,
                                          size_t& left) {
   for (; left >= 3 * third; left -= 3 * third, at += 3 * third) {

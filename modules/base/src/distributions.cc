@@ -16,7 +16,7 @@ constexpr size_t kChunk = 1024;  // The count of numbers made at a time, on the 
 
 /// ln(u) for a normal float u in (0, 1]. Source: Cephes, logf (S. Moshier), relative error below 1e-7.
 SHOAL_ALWAYS_INLINE float natural_log(float u) {
-  // m in [sqrt(1/2), sqrt(2)) and e with u = m * 2^e are read from the bits.
+  // Splits u into m * 2^e with m in [sqrt(1/2), sqrt(2)), by its bits. x is m - 1.
   const int32_t bits = std::bit_cast<int32_t>(u) - 0x3f3504f3;
   const int32_t exponent = bits >> 23;
   const float x = std::bit_cast<float>((bits & 0x007fffff) + 0x3f3504f3) - 1.0f;
@@ -75,7 +75,9 @@ SHOAL_VECTOR_LOOP void scale(float* values, size_t count, float mean, float stdd
   for (size_t i = 0; i < count; ++i) values[i] = mean + stddev * values[i];
 }
 
-/// Calls make(bits, values, count) for whole blocks of four numbers and copies the numbers that belong to `out`.
+/// Fills `out` with the numbers from number `first` of the sequence on. make(bits, values, count) turns `count` random
+/// 32-bit words into floats. It gets whole blocks of four words, so some of its floats may lie before or behind those for
+/// `out`.
 template <class Make>
 void fill(RandomKey key, uint64_t first, std::span<float> out, Make make) {
   alignas(64) uint32_t bits[kChunk];

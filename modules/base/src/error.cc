@@ -76,8 +76,9 @@ Error internal_error(std::string message) { return {ErrorKind::kInternal, std::m
 #if defined(__cpp_exceptions)
 namespace {
 
-/// `last_raised` is the last error with a cause that raise() got on this thread. An exception of the user's own type cannot
-/// carry the error's context, so code that catches it on this thread reads last_raised (raised_as()).
+/// raise() rethrows a user's own exception unchanged, so that the exception lacks the context that Shoal added to the
+/// error. raise() therefore stores the error in `last_raised`, where code that catches the exception on this thread finds
+/// it (raised_as()).
 thread_local bool last_raised_is_gone = false;  // True after last_raised is destroyed: a user's destructor may still raise.
 struct LastRaised {
   std::optional<Error> error;

@@ -28,7 +28,7 @@ namespace {
 
 constexpr uint64_t kMiB = uint64_t(1) << 20;
 
-// These are globals because a handler can reach nothing else.
+// Global variables, since terminate handlers and signal handlers get no pointer to data.
 std::atomic<void*> reserve{nullptr};  // Freed when memory has run out, so that there is some for printing the error.
 std::atomic<std::terminate_handler> terminate_before{nullptr};
 
@@ -82,7 +82,8 @@ std::string descriptors_text() {
          "files and sockets open (ulimit -n): raise that limit";
 }
 
-/// If errno `number` says that a limit was met, returns the end of the error sentence, which names the limit; else "".
+/// If errno `number` says that a limit was met, returns a text to append to an error's sentence, such as "; raise the limit
+/// of file sizes (ulimit -f)"; else "".
 std::string limit_text(int number) {
   switch (number) {
     case EMFILE: return descriptors_text();

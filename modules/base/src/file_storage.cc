@@ -63,7 +63,7 @@ class PosixWritableFile final : public WritableFile {
   Result<void> close() override {
     if (descriptor_ < 0) return {};
     Result<void> flushed = flush();
-    // A failed close is not repeated: another file may have the number by then.
+    // A failed close is not repeated: another file may have the same descriptor number by then.
     const int closed = ::close(std::exchange(descriptor_, -1));
     if (!flushed) return flushed;
     if (closed != 0 && errno != EINTR) return fail("close", errno);

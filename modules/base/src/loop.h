@@ -59,7 +59,8 @@ class Loop {
   /// Runs until done() is true. Calls done() after each piece of work.
   void run_until(UniqueFunction<bool()> done);
   bool on_strand() const { return thread_.load(std::memory_order_relaxed) == std::this_thread::get_id(); }
-  /// When the present turn began: all work that was ready then has run since or is running. Strand only.
+  /// When the current turn of the loop began. In a turn the loop runs the timers and the posted work that were ready at its
+  /// start. Call it on the strand only.
   SteadyTime turn_began() const { return turn_began_; }
   boost::asio::io_context* context() { return wait_->context(); }
 

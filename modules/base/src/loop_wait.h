@@ -21,7 +21,7 @@ class LoopWait {
   virtual boost::asio::io_context* context() = 0;
 };
 
-/// Makes the event loop's sleep. Raises Unavailable if the system gives no file descriptor.
+/// Makes the object in which the event loop waits for work. Raises Unavailable if the system gives no file descriptor.
 std::unique_ptr<LoopWait> make_loop_wait();
 
 /// The system's error number in an exception of Asio; 0 for any other exception.

@@ -11,8 +11,8 @@ struct MemoryLimit {
   bool of_process = false;  ///< True: a limit of this process's address space (ulimit -v, ulimit -d, 32 bits).
 };
 
-/// The least of the machine's memory, the limit of this process's cgroup, its own limits, and the size of its address
-/// space.
+/// The least of four amounts: the machine's memory, the limit of this process's cgroup, the limits that `ulimit` set for
+/// this process, and what its pointers can address.
 MemoryLimit read_memory_limit();
 
 }  // namespace shoal

@@ -23,8 +23,8 @@ class ThreadPool final : public JobPool {
 
   bool submit(Work job) override;
   int threads() const override { return thread_count_; }
-  /// Calls `body` for each chunk and returns when all calls have returned. The calling thread takes part, so that as many
-  /// threads work as the pool has, and the call ends even if all of the pool's threads are busy. Allocates nothing.
+  /// Calls `body` for each chunk and returns when all calls have returned. The calling thread works on chunks, too, so the
+  /// call ends even if all of the pool's threads are busy. At most threads() threads work on it. Allocates nothing.
   void parallel_for(int64_t count, int64_t grain, Body& body);
 
  private:

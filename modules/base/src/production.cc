@@ -53,7 +53,7 @@ class ProductionEnvironment final : public Environment {
  private:
   void run_until_done(Task<void> entry) override;
 
-  const StandardDescriptors standard_descriptors_;  // Constructed before every member that opens a file or socket.
+  const StandardDescriptors standard_descriptors_;  // Comes first, so that no file or socket below gets number 0 to 2.
   const bool offload_inline_;
   bool in_inline_work_ = false;  // Used on the strand only.
   std::shared_ptr<BufferPool> buffers_;
@@ -115,7 +115,7 @@ Task<Result<void>> ProductionEnvironment::sleep_until(SteadyTime when, StopToken
   bool stopped = false;
   std::optional<StopCallback> on_stop;
   if (when <= now()) {
-    loop_.wake(waiter);  // Queues behind other work, so that a loop of short sleeps does not starve that work.
+    loop_.wake(waiter);  // Resumes after the queued work, so that code that sleeps in a loop does not starve it.
   } else {
     loop_.set_timer(waiter, when);
   }

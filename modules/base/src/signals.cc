@@ -90,8 +90,8 @@ Result<std::thread> start_quiet_thread(Work work) {
 
 }  // namespace
 
-/// All living watches, and what they share: the signal handlers, and the thread that the handlers pass signals to.
-/// Thread-safe.
+/// Keeps a list of all SignalWatch objects, and owns what they share: the signal handlers, and a thread that calls the
+/// watches' functions. The handlers pass signals to this thread. Thread-safe.
 class SignalWatchers {
  public:
   void add(SignalWatch& watch);
@@ -201,7 +201,7 @@ void SignalWatchers::add(SignalWatch& watch) {
     is_first = alive_.empty();
     alive_.push_back(&watch);
   }
-  if (!is_first) return write_letter('n');  // The thread that reads the pipe calls the new watch if a signal has come.
+  if (!is_first) return write_letter('n');  // Wakes pass_on(), which calls the new watch if a signal has come already.
   const Result<void> begun = begin();
   if (begun) return;
   {

@@ -25,11 +25,11 @@ namespace {
 #endif
 
 #if SHOAL_FRAME_CACHE
-/// Free frames of one thread, by size. A frame that is freed on another thread than it was made on stays with that other
-/// thread.
+/// A cache of memory for coroutine frames, one for each thread, with a list for each size. A freed frame goes to the cache
+/// of the thread that frees it, even if another thread allocated it.
 class FrameCache {
  public:
-  // Caches frames of up to 4 KiB. A thread's cache holds at most 4.1 MiB.
+  // Only coroutine frames of up to 4 KiB are cached. The cache of a thread holds at most 4.1 MiB.
   static constexpr size_t kGranule = 64, kClasses = 64, kPerClassMax = 32;
 
   ~FrameCache() {

@@ -107,7 +107,8 @@ void VirtualEnvironment::sometimes(std::string_view point) {
   }
 }
 
-/// Posts empty work: a program starts or resumes after work of its task has run.
+/// Posts work that does nothing: whenever work of a task has run, the driver lets the task's program run if it can go on.
+/// This starts the program.
 void VirtualEnvironment::begin_program() {
   post([] {});
 }
@@ -155,7 +156,7 @@ void VirtualEnvironment::kill() {
 }
 
 void VirtualEnvironment::run_until_done(Task<void> entry) {
-  SHOAL_CHECK(world_.current == nullptr);  // Never called from a strand of this world.
+  SHOAL_CHECK(world_.current == nullptr);  // Must not be called on the strand of a task.
   if (killed()) {
     world_.current = this;
     entry.start();

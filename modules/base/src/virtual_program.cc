@@ -7,7 +7,7 @@
 namespace shoal {
 
 RunningProgram::~RunningProgram() {
-  SHOAL_CHECK(done_ || !started_);  // The world waits for its programs before it is destroyed.
+  SHOAL_CHECK(done_ || !started_);  // ~VirtualWorld() has waited for all programs to end.
   if (thread_.joinable()) thread_.join();
 }
 
@@ -19,7 +19,7 @@ void RunningProgram::resume() {
       program_turn_.acquire();
       flush_denormals();
       outcome_ = call_user("the program", body_);
-      body_ = nullptr;  // Destroys the captures while the world still exists.
+      body_ = nullptr;  // Destroys the captures while the VirtualWorld still exists.
       done_ = true;
       give_back();
     });

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The program of a virtual task: a thread that takes turns with the thread that drives the world (the driver).
+/// The program of a task in a simulation (VirtualWorld): a thread that takes turns with the driver, the thread that calls
+/// VirtualWorld::run_until() or step().
 #include <functional>
 #include <semaphore>
 #include <thread>
@@ -19,11 +20,13 @@ class RunningProgram final : public VirtualProgram {
   bool done() const override { return done_; }
   const Result<void>& outcome() const override { return outcome_; }
 
-  /// Called by the driver: lets the program run until it waits or ends.
+  /// Called on the driver's thread: lets the program's thread run until it waits or ends, and blocks meanwhile.
   void resume();
-  /// Called by the program's thread: lets the driver go on until `entry` is done.
+  /// Called on the program's thread when the program waits for `entry`: lets the driver's thread run until `entry` is done,
+  /// and blocks meanwhile.
   void wait_for(const Task<void>& entry);
-  /// Called by the driver: whether the program can go on, since it has not started yet or its `entry` is done.
+  /// Called on the driver's thread: true if the program has not started yet, or if the task that it waits for (wait_for())
+  /// is done.
   bool may_resume() const { return !done_ && (!started_ || (entry_ && entry_->done())); }
   bool on_own_thread() const { return thread_.get_id() == std::this_thread::get_id(); }
 
@@ -35,7 +38,8 @@ class RunningProgram final : public VirtualProgram {
   bool done_ = false;
   Result<void> outcome_;
   const Task<void>* entry_ = nullptr;
-  std::binary_semaphore program_turn_{0}, driver_turn_{0};  // Each is released when it is that thread's turn to run.
+  // The program's thread and the driver's thread take turns: each waits on its own semaphore, which the other one releases.
+  std::binary_semaphore program_turn_{0}, driver_turn_{0};
   std::thread thread_;
 };
 

@@ -123,12 +123,12 @@ void VirtualWorld::spend(Environment& task, Duration time) { dynamic_cast<Virtua
 SteadyTime VirtualWorld::now() const { return state_->now; }
 
 bool VirtualWorld::step(SteadyTime until) {
-  SHOAL_CHECK(state_->current == nullptr);  // Never called from a strand of this world.
+  SHOAL_CHECK(state_->current == nullptr);  // Must not be called on the strand of a task.
   return state_->step(until);
 }
 
 bool VirtualWorld::run_until(SteadyTime until) {
-  SHOAL_CHECK(state_->current == nullptr);  // Never called from a strand of this world.
+  SHOAL_CHECK(state_->current == nullptr);  // Must not be called on the strand of a task.
   while (state_->step(until)) {
   }
   if (until != SteadyTime::max()) state_->now = std::max(state_->now, until);

@@ -53,7 +53,7 @@ struct VirtualWorld::State {
       : seed(options.seed), shuffled(options.shuffled), order(fold_in(RandomKey(options.seed), "order")) {}
 
   Key add(SteadyTime when, Happening happening);
-  /// Moves the clock to the next entry and runs it. False if there is none up to `until`.
+  /// Moves virtual time to the next entry of the queue and runs it. False if no entry is due up to `until`.
   bool step(SteadyTime until);
   Queue::iterator choose(SteadyTime until);
   /// Resumes the program of `env` if the coroutine that the program waits for is done.

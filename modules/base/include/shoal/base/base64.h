@@ -10,7 +10,7 @@ namespace shoal {
 
 enum class Base64 : uint8_t {
   kPadded,  ///< Section 4 of RFC 4648: "+" and "/", and "=" up to a multiple of four letters.
-  kUrl,     ///< Section 5, without padding: "-" and "_", so the text needs no quoting in addresses and file names.
+  kUrl,     ///< Section 5 of RFC 4648: "-" and "_", no "=". Such text needs no quoting in addresses and file names.
 };
 
 /// The 64 letters, in the order of their values.

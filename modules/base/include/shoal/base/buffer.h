@@ -98,13 +98,15 @@ class Buffer {
     SHOAL_CHECK(bytes <= capacity_);
     size_ = bytes;
   }
-  /// True if the caller has the only reference, so that it may write. The load is an acquire, so that all reads by former
-  /// holders happen before the write (shared_ptr::use_count() is relaxed, hence no basis for this decision).
+  /// True if the caller has the only reference, so that it may write. The load is an acquire: reads by threads that have
+  /// dropped their references happen before the caller's writes. (shared_ptr::use_count() is relaxed and would not ensure
+  /// this.)
   bool unique() const {
     return references_.load(std::memory_order_acquire) == 1 && !retired_.load(std::memory_order_relaxed);
   }
-  /// Declares that others, who count no reference, may read this memory for an unlimited time. From then on the buffer is
-  /// never unique(), and its memory is freed and not recycled when the last reference is dropped.
+  /// Declares that somebody who holds no counted reference, such as another process that shares the memory, may read it for
+  /// an unlimited time. From then on the buffer is never unique(), and when the last reference is dropped, its memory is
+  /// freed and not recycled.
   void retire() const { retired_.store(true, std::memory_order_relaxed); }
 
   void add_ref() const { references_.fetch_add(1, std::memory_order_relaxed); }
@@ -127,7 +129,7 @@ class Buffer {
   // The source of a pool's block. Null: header and data are one block of ordinary memory.
   BlockSource* source_ = nullptr;
   mutable std::atomic<uint32_t> references_{1};
-  mutable std::atomic<bool> retired_{false};  // Relaxed: the setter drops its reference afterwards, which orders the store.
+  mutable std::atomic<bool> retired_{false};  // Relaxed: release(), which retire()'s caller calls later, orders it.
 };
 
 /// Recycles buffers by size, so that steady-state steps and messages allocate nothing. Thread-safe.
@@ -144,8 +146,8 @@ class BufferPool final : private BufferOwner {
   /// Buffer::allocate() does.
   Ref<Buffer> get(size_t bytes);
 
-  /// Makes the pool allocate new blocks from `source`, unless it got a source before. Returns the source in use. Blocks of
-  /// ordinary memory are freed from now on when they come back.
+  /// Makes the pool allocate new blocks from `source`, unless it got a source before. Returns the source in use. The pool
+  /// no longer recycles blocks of ordinary memory that it allocated before: it frees them once they are released.
   std::shared_ptr<BlockSource> adopt_source(std::shared_ptr<BlockSource> source);
 
   struct Stats {

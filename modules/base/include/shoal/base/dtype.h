@@ -18,7 +18,7 @@ enum class DType : uint8_t {
   kBool = 5,      ///< One byte, 0 or 1.
   kBFloat16 = 6,  ///< For storage, and allowed as CompileOptions::compute_dtype.
   kFloat16 = 7,   ///< For storage only.
-  kString = 8,    ///< For datasets only: never inside a graph, an arena or a message.
+  kString = 8,    ///< For datasets only: never inside a graph, a checkpoint or a message.
 };
 
 /// Bytes of one element. 0 for kString, whose elements own their memory.

@@ -19,7 +19,9 @@ enum class ErrorKind : uint8_t {
   kUnavailable = 6,
   kDeadlineExceeded = 7,
   kEndOfInput = 8,  ///< The input has ended. Inside a training loop that is no failure.
-  kCancelled = 9,   ///< RunConfigOptions::stop ended a wait, or the task ended for a later restart (on_sigterm).
+  /// RunConfigOptions::stop ended a wait, or the task ended early so that it can be started again later (RunConfig's
+  /// on_sigterm).
+  kCancelled = 9,
   kNanLoss = 10,
   kInternal = 11,
 };
@@ -55,9 +57,9 @@ class [[nodiscard]] Error {
   const std::exception_ptr& cause() const { return cause_; }
   Error with_cause(std::exception_ptr cause) &&;
 
-  /// The tensor element that this error is about; a null `tensor` means none. `tensor` is the address of the tensor's
-  /// elements: the code that made the tensor recognises the address, and knows from where its rows came. Only compare the
-  /// address: the memory may be gone.
+  /// The tensor element that this error is about. `tensor` is the address of the tensor's elements; null: no element. The
+  /// code that made the tensor can compare this address with its own, and then add to the error where the row came from (a
+  /// file and a line, say). Do not read from the address: the memory may be gone.
   struct Place {
     const void* tensor = nullptr;
     int64_t element = 0;
@@ -103,8 +105,9 @@ class Exception : public std::exception {
 /// The only function that throws. It throws error.cause() if that is the user's own exception, else Exception(error). Built
 /// with -fno-exceptions, it prints the error and aborts.
 [[noreturn]] void raise(Error error);
-/// Returns the error that raise() got when it last threw an exception of a user's type on this thread; null unless that was
-/// `exception`. The error's sentence has more context. The pointer is valid until this thread's next raise().
+/// If `exception` is the last exception of a user's own type that raise() threw on this thread, returns the error that
+/// raise() got: its sentence has context that the exception lacks. Else returns null. The pointer is valid until this
+/// thread's next raise().
 const Error* raised_as(const std::exception_ptr& exception);
 
 }  // namespace shoal

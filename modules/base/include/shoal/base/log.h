@@ -32,11 +32,12 @@ using LogSink = std::function<void(const LogRecord&)>;
 LogSink guarded_sink(LogSink sink);
 
 /// Writes "12:34:56.789 W worker 1: message" to standard error, for levels from `lowest` up. A progress line on the
-/// terminal is cleared first (see monitor/progress.h). Lines that cannot be written are dropped; the next line that can be
-/// written is preceded by their number.
+/// terminal is cleared first (see monitor/progress.h). Lines that cannot be written are dropped; before the next line that
+/// can be written, a line says how many were dropped.
 LogSink stderr_sink(LogLevel lowest = LogLevel::kInfo);
 
-/// One task's logger: adds time and task name to each line, and guards its sink. Thread-safe.
+/// One task's logger: adds time and task name to each line. Thread-safe: calls of several threads reach the sink one at a
+/// time (guarded_sink()).
 class Logger {
  public:
   Logger(LogSink sink, std::string task, std::function<WallTime()> clock);

@@ -14,8 +14,9 @@ struct ProcessInfo {
   /// The name of the program, without its folder; empty if it is not known.
   std::string program = {};
   std::string temporary_folder = "/tmp";
-  /// The number of cores of the affinity mask without `slow_cores` (a core counts even if the mask has only one of its
-  /// hyper-threads), or `core_quota` rounded down if that is less; at least 1.
+  /// The number of cores on which this process should compute: those of the affinity mask that are not slow (`slow_cores`),
+  /// but no more than `core_quota`, rounded down; at least 1. A core counts even if the mask has only one of its
+  /// hyper-threads.
   int usable_cores = 1;
   /// Further cores of the affinity mask that have less than half the capacity of its fastest ones (big.LITTLE). They are
   /// not used, since each step would wait for them.
@@ -35,7 +36,7 @@ struct ProcessInfo {
 /// Reads the facts about this process, as they are now.
 ProcessInfo read_process_info();
 
-/// Names a process for the sentences of others: "process 4711 on board7".
+/// Returns a name by which messages can refer to the process: "process 4711 on board7".
 std::string name_of(const ProcessInfo& process);
 
 }  // namespace shoal

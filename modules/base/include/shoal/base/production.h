@@ -36,11 +36,12 @@ struct ProductionOptions {
   /// process. A second signal ends the process at once (status 128 plus its number: 130, 143, 129). Signals within half a
   /// second of the first count as part of it.
   bool handle_signals = false;
-  /// True: SIGTERM and SIGHUP also stop leaving(). SIGINT (Ctrl-C) never does.
+  /// With handle_signals: SIGTERM and SIGHUP stop the token Environment::leaving(), too, which asks the task to end so that
+  /// it can be started again. SIGINT (Ctrl-C) never does.
   bool terminate_means_leave = false;
   /// When this stops, interrupted() stops too. For tasks that are threads of one process.
   StopToken stop;
-  StopToken stop_also;                  ///< Does the same as `stop`, for a second source of requests.
+  StopToken stop_also;                  ///< As `stop`; for programs with two sources of requests to stop.
   StopToken leave;                      ///< When this stops, leaving() stops too, and then interrupted().
   std::shared_ptr<BufferPool> buffers;  ///< Share one among the tasks of a process. Default: a new pool.
   std::optional<ProcessInfo> process;   ///< Default: read_process_info().

@@ -7,9 +7,10 @@
 
 namespace shoal {
 
-/// Keeps some of the numbers, each with a weight: the number of values that it represents. Up to
-/// `capacity` numbers it keeps all. Beyond, the rank of a quantile is wrong by at most 2.3 / (capacity / 3)^0.9 of the
-/// count, in 99 of 100 cases: 0.13 % for 12288. Equal numbers in equal order give equal results.
+/// A sketch of a stream of numbers: add() keeps a sample of them, and each kept number stands for itself and for some that
+/// were dropped. If there are at most `capacity` numbers, all are kept. With more, the rank of a quantile is wrong by at
+/// most 2.3 / (capacity / 3)^0.9 of their count, in 99 of 100 cases: 0.13 % for a capacity of 12288. Equal numbers, added
+/// in equal order, give equal results.
 ///
 /// Source: Karnin, Lang, Liberty, "Optimal quantile approximation in streams" (FOCS 2016); the authors of the Apache
 /// DataSketches library measured the error.
@@ -34,7 +35,7 @@ class QuantileSketch {
   const size_t capacity_;
   std::vector<std::vector<double>> levels_;  // A number of level i represents 2^i values.
   size_t kept_ = 0;
-  uint64_t coin_ = 0x9e3779b97f4a7c15;  // The state of the generator of offsets (xorshift64).
+  uint64_t coin_ = 0x9e3779b97f4a7c15;  // State of a random generator (xorshift64) for compress().
 };
 
 }  // namespace shoal

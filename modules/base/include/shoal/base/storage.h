@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The file operations that Shoal uses. In production they go to the file system, in simulations to a disk that can fail.
-/// All calls block; roles make them through Environment::offload.
+/// All calls block, so coroutines of a task make them through Environment::offload().
 #include <cstddef>
 #include <cstdint>
 #include <memory>

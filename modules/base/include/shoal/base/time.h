@@ -3,8 +3,8 @@
 /// The two clocks. Code of tasks reads them through Environment, so that simulations control time.
 #include <cstdint>
 
-// libstdc++'s <chrono> includes calendars, time zones and <sstream>. Since release 12 clocks and durations have a header of
-// their own. See std_function.h.
+// libstdc++'s <chrono> includes calendars, time zones and <sstream>, which cost compile time. Since GCC 12, clocks and
+// durations have a header of their own. See std_function.h.
 #if defined(__GLIBCXX__) && __has_include(<bits/chrono.h>)
 #include <bits/chrono.h>
 #else

@@ -6,8 +6,8 @@
 #include <cstdlib>  // Defines __GLIBC__ where there is one.
 
 // Choosing a version at the program's start needs ifunc, hence glibc, and happens before sanitizers are ready. So without
-// glibc, and in sanitizer builds, loops are compiled only for the target's own instruction set. clang 14 spells the levels
-// differently.
+// glibc, and in sanitizer builds, loops are compiled only for the target's own instruction set. clang 14 has other names
+// for the instruction sets.
 #if defined(__SANITIZE_ADDRESS__) || defined(__SANITIZE_THREAD__)
 #define SHOAL_SANITIZED 1
 #elif defined(__has_feature)
