@@ -15,7 +15,8 @@ void lower(std::optional<T>& limit, T to) {
   limit = limit ? std::min(*limit, to) : to;
 }
 
-// A file that says "max" or -1 sets no limit: neither parses as an unsigned number.
+// Lowers the limit to the number in `file`. A file that says "max" or -1 sets no limit: numbers_in() returns nothing for
+// it, since neither is an unsigned number.
 void lower_memory(CgroupLimits& limits, const std::string& file) {
   constexpr uint64_t kNoLimit = uint64_t(1) << 62;  // Cgroup version 1 writes "no limit" as a larger number.
   const auto bytes = numbers_in<uint64_t>(file, 1)[0];
@@ -34,8 +35,8 @@ bool names(const std::string& controllers, const std::string& controller) {
   return ("," + controllers + ",").find("," + controller + ",") != std::string::npos;
 }
 
-/// Calls `look` for `group` and each of its parents up to "": inside a container the kernel may report the path that the
-/// group has on the host, while the container sees the group's files at the root.
+/// Calls `look` for the control group with the path `group` and for each of its parents, up to the root, "". Inside a
+/// container the kernel may report the path that the group has on the host, while its files are at the root.
 template <class Look>
 void for_each_above(std::string group, const Look& look) {
   for (;; group.resize(group.rfind('/'))) {

@@ -9,7 +9,7 @@ Task<Result<void>> Environment::sleep_for(Duration delay, StopToken stop) {
   return sleep_until(now() + delay, std::move(stop));
 }
 
-/// One waiting coroutine. It sleeps; notify_all() ends its sleep by stopping `wake`.
+/// One waiting coroutine. It waits in sleep_until(), which ends early when notify_all() stops `wake`.
 struct Event::Waiter {
   explicit Waiter(StopToken stop) : wake(std::move(stop)) {}
   StopSource wake;

@@ -38,7 +38,8 @@ class Exhausted final : public Exception {
 };
 
 std::string mib(uint64_t bytes) { return std::to_string(bytes / kMiB) + " MiB"; }
-/// An amount in use is rounded up, so that a sentence never shows an amount that seems to fit the limit.
+/// For the amount of memory in use, rounded up (limits are rounded down): so an error never says that the amount exceeds
+/// the limit and shows an amount that does not.
 std::string mib_taken(uint64_t bytes) { return std::to_string(bytes / kMiB + (bytes % kMiB != 0 ? 1 : 0)) + " MiB"; }
 
 std::optional<uint64_t> own_limit(decltype(RLIMIT_AS) resource) {
@@ -148,7 +149,7 @@ extern "C" void shoal_on_fault(int number) {
 bool watch_faults() {
   struct sigaction now {};
   ::sigaction(SIGSEGV, nullptr, &now);
-  if (now.sa_handler != SIG_DFL) return false;  // A sanitizer or the program itself has a handler.
+  if (now.sa_handler != SIG_DFL) return false;  // A sanitizer or the program handles SIGSEGV already.
   alignas(16) static std::array<std::byte, size_t(64) * 1024> stack;
   stack_t other{};
   other.ss_sp = stack.data();

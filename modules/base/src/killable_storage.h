@@ -48,7 +48,7 @@ class KillableStorage final : public Storage {
   };
   class HeldLock;
   std::shared_ptr<Storage> disk_;
-  std::shared_ptr<State> state_;  // Shared with the open files.
+  std::shared_ptr<State> state_;  // Open files share it, so that they, too, refuse calls after a kill.
   std::shared_ptr<std::vector<HeldLock*>> locks_ = std::make_shared<std::vector<HeldLock*>>();
 };
 

@@ -46,7 +46,7 @@ std::vector<std::string> parts_of(const std::string& path) {
 
 /// What the look-up of a path found. `number` is the errno value of a failed look-up.
 struct Found {
-  int number = 0;  ///< 0 if every folder on the path exists.
+  int number = 0;  ///< An errno value; 0 if every folder on the path exists.
   NodePtr folder;  ///< The folder that contains the path's last name. Null for the root, which has no name.
   std::string name;
   NodePtr node;  ///< The file or folder at the path. Null if only the last name is missing.

@@ -31,7 +31,7 @@ Result<void> check_path(std::string_view path) {
   const std::string_view scheme = scheme_of(path);
   if (scheme.empty()) return {};
   if (scheme == "file") {
-    const std::string_view rest = path.substr(scheme.size() + 3);  // After "://" comes a host name, which is usually empty.
+    const std::string_view rest = path.substr(scheme.size() + 3);  // What follows "://": a host, often empty, and a path.
     const size_t slash = rest.find('/');
     const std::string plain(slash == rest.npos ? rest : rest.substr(slash));
     return invalid_argument(named + ": this is an address, but a path is needed here: write " + plain);

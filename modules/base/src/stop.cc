@@ -16,7 +16,8 @@ struct StopState {
     Work callback;
   };
   std::atomic<bool> stopped{false};  // Set with `mutex` locked, read without.
-  /// A stop of the parent is also a stop of this state. Set before any other code sees this state.
+  /// If the parent has stopped, this state counts as stopped, too. Set before any other thread can see this state, so it
+  /// needs no lock.
   std::shared_ptr<const StopState> parent;
   std::mutex mutex;
   std::condition_variable ran;

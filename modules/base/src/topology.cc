@@ -85,7 +85,7 @@ bool is_slowed_by_heat(const std::string& root) {
     const std::string folder = root + "/sys/class/thermal/cooling_device" + std::to_string(device) + "/";
     std::ifstream stream(folder + "type");
     std::string type;
-    if (!(stream >> type)) return false;  // The kernel numbers the devices without a gap, so there are no more.
+    if (!(stream >> type)) return false;  // Device numbers have no gaps, so this was the last device.
     const bool of_processor = type == "Processor" || type.find("cpufreq") != std::string::npos;
     if (of_processor && numbers_in<int>(folder + "cur_state", 1)[0].value_or(0) > 0) return true;
   }

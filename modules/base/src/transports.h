@@ -16,8 +16,8 @@ class Transports {
  public:
   explicit Transports(TransportTable table) : table_(std::move(table)) {}
 
-  /// NotFound lists the schemes that exist. FailedPrecondition if the transport's factory returns null; an exception of the
-  /// factory becomes the error.
+  /// Returns the transport of `scheme`, and makes it at the first call. Errors: NotFound, which lists the known schemes;
+  /// FailedPrecondition if the factory of the transport returns null; the factory's exception, as an error.
   Result<transport::Transport*> get(std::string_view scheme, Environment& env);
   /// Destroys all transports.
   void clear();

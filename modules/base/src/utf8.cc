@@ -10,7 +10,7 @@ namespace {
 /// One kind of UTF-8 character (RFC 3629, section 4): the range of its first byte, the number of further bytes, and the
 /// range of the second byte.
 struct Lead {
-  uint8_t from, to;  // The range of the first byte.
+  uint8_t from, to;  // The least and the greatest first byte.
   size_t more;
   uint8_t second_from, second_to;
 };

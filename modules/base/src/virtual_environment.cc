@@ -166,7 +166,7 @@ void VirtualEnvironment::run_until_done(Task<void> entry) {
   }
   VirtualEnvironment* const waiting = world_.program_on_this_thread();
   if (waiting) {
-    SHOAL_CHECK(waiting == this);  // A program runs tasks of its own environment only.
+    SHOAL_CHECK(waiting == this);  // A program may call run() of its own environment only.
     if (!entry.done()) program_->wait_for(entry);
     return;
   }

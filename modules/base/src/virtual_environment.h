@@ -67,7 +67,7 @@ class VirtualEnvironment final : public Environment, private JobPool {
   const Duration offload_duration_, offload_jitter_;
   const ProcessInfo process_;
   const std::function<WallTime(SteadyTime)> wall_clock_;
-  Duration longer_{};  // Time added to the present work by calls of storage and by spend().
+  Duration longer_{};  // Virtual time that storage calls and spend() add to the offloaded work now running.
   bool frozen_ = false;
   SteadyTime compute_free_at_{};  // When the compute thread is free: it does one work at a time, in virtual time too.
   std::deque<Work> jobs_;

@@ -6,7 +6,8 @@
 namespace shoal {
 namespace {
 
-/// A handler, and not SIG_IGN, since programs that this one starts would inherit that a signal is ignored.
+/// Does nothing. It is used instead of SIG_IGN, since programs that this process starts would inherit SIG_IGN; they do not
+/// inherit handlers.
 extern "C" void shoal_on_failing_write(int) {}
 
 }  // namespace

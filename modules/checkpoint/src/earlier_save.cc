@@ -55,7 +55,7 @@ Error EarlierSave::unsteady(const std::string& why) {
 /// True if the next save should replace all patches of the table (rows that earlier saves wrote, because they had changed)
 /// by a single patch: because there are too many patches, or because a patch file is mostly unused.
 bool EarlierSave::merges(const Piece& piece) const {
-  constexpr uint64_t kSmallFile = 4096;  // Above the size of a header, which takes some hundred bytes.
+  constexpr uint64_t kSmallFile = 4096;  // Above the size of a file's header (some hundred bytes), which used_ lacks.
   const auto is_mostly_dead = [&](const Patch& patch) {
     return reader_->manifest().files[patch.file].bytes > 2 * used_[patch.file] + kSmallFile;
   };

@@ -61,8 +61,8 @@ class EarlierSave {
   // file. Nothing: the file could not get a second name.
   std::map<uint32_t, std::optional<uint32_t>> links_;
   std::map<uint32_t, FileCheck> checks_;  // By file.
-  std::map<uint32_t, bool> intact_;       // For each file: the result of is_intact().
-  std::vector<uint64_t> used_;            // For each file: how many bytes the previous checkpoint uses.
+  std::map<uint32_t, bool> intact_;       // By file: the result of is_intact(), once it was called for a piece of the file.
+  std::vector<uint64_t> used_;            // By file: how many of its bytes the previous checkpoint uses.
   size_t patch_files_ = 0;
   std::optional<std::string> damage_;
   bool unsteady_ = false;

@@ -36,9 +36,9 @@ void try_to_remove(Storage& storage, const std::string& model_dir, const std::st
   (void)storage.remove(join_path(model_dir, file));
 }
 
-/// Removes data files that the index of their checkpoint does not name: they are from a save of the same step that was
-/// killed. All data files of one save end alike ("-of-00002", "-of-00002.2"), so the index is read only if there are two
-/// endings.
+/// Removes data files that the index of their checkpoint does not name: another save of the same step, which was killed,
+/// wrote them. The names of all data files of one save have the same ending ("-of-00002", say), and another save's have
+/// another ("-of-00002.2"). So the index is read only if there are two endings.
 void remove_unnamed_data(Storage& storage, const std::string& model_dir, const std::string& name,
                          const std::vector<std::string>& files) {
   std::set<std::string> endings;
@@ -58,7 +58,8 @@ void remove_unnamed_data(Storage& storage, const std::string& model_dir, const s
   }
 }
 
-/// Removes the files of checkpoint `name` to which nothing refers. `files`: all its files; `touched`: their last change.
+/// Removes those files of checkpoint `name` that no index and no list of checkpoints needs. `files`: all files of the
+/// checkpoint; `touched`: when they were last changed.
 void remove_unfinished_files_of(Storage& storage, const std::string& model_dir, const FolderState& state,
                                 const std::string& name, const std::vector<std::string>& files, WallTime touched) {
   const auto has = [&](const std::string& file) { return std::find(files.begin(), files.end(), file) != files.end(); };
@@ -109,7 +110,8 @@ void remove_unfinished_files(Storage& storage, const std::string& model_dir, con
   for (const FileInfo& file : state.listing) {
     if (file.is_folder) continue;
     const std::optional<Parts> parts = parts_of(file.name);
-    // A killed write_atomically() of the `checkpoint` file leaves a file "checkpoint.tmp-...".
+    // Temporary files of data and indexes have names of a checkpoint. "checkpoint.tmp-..." is what a process leaves that is
+    // killed while it replaces the text file `checkpoint` (Storage::write_atomically()).
     const bool temporary = parts ? is_temporary(*parts) : file.name.starts_with("checkpoint.tmp-");
     const bool own = !state.own.empty() && file.name.ends_with(state.own);
     if (temporary && !own && is_abandoned(state, file.modified)) try_to_remove(storage, model_dir, file.name);

@@ -36,7 +36,7 @@ struct FolderState {
   /// taken off the list, and none is removed for that.
   std::optional<PointerFile> pointer;
   WallTime now;          ///< The present time on the clock of the folder's file system.
-  bool held = false;     ///< True if this process has the folder's lock: then files of any age are removed.
+  bool held = false;     ///< True if this process has locked the folder: it may remove files of any age.
   std::string own = {};  ///< The ending of the temporary files of the save in progress, which stay. Empty: no save.
 };
 

@@ -33,7 +33,7 @@ std::string checkpoint_name(int64_t global_step) { return std::string(kNamePrefi
 std::optional<int64_t> step_of(std::string_view name) {
   if (!name.starts_with(kNamePrefix)) return std::nullopt;
   const auto step = number_from<int64_t>(name.substr(kNamePrefix.size()));
-  // Comparing with the canonical name refuses leading zeros.
+  // Numbers with leading zeros ("model.ckpt-007") are refused, since checkpoint_name() writes none.
   if (!step || *step < 0 || checkpoint_name(*step) != name) return std::nullopt;
   return step;
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The data files of a save while they have temporary names, which no other writer uses.
+/// Lists the data files of a save that is not finished. The files have temporary names, which no other writer uses.
 #include <string>
 #include <vector>
 
@@ -25,7 +25,7 @@ struct PendingFile {
 
 class PendingFiles {
  public:
-  /// A file's path is `begin`, its number, and `ending`.
+  /// Each file gets the path `begin` + its number + `ending`.
   PendingFiles(std::string begin, std::string ending) : begin_(std::move(begin)), ending_(std::move(ending)) {}
 
   /// Adds a file and returns its number. The file need not exist yet: an abandoned save removes all files that were added.

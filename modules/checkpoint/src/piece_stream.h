@@ -53,7 +53,8 @@ class FileCheck {
   Checksum checksum_;
 };
 
-/// Errors: DataLoss of the form "file F, variable V: ..." for damage, and the errors of reading a file.
+/// Reads rows of one tensor, with their patches applied. Errors: for damage DataLoss of the form "file F, variable V: ...",
+/// and the errors of ReadableFile.
 class PieceStream {
  public:
   /// All references have to outlive the stream. If `whole` is not null, it has to as well: it computes the checksum of the

@@ -118,8 +118,8 @@ Result<bool> Reader::open_files(Storage& storage) {
   return true;
 }
 
-/// If a file that the index names is missing, the same step may have been saved again after the index was read. The index
-/// is then read once more: if it has changed, the new one counts.
+/// If a file that the index names is missing, another process may have saved the same step again after the index was read.
+/// So the index is then read once more, and if it has changed, the files of the new index are opened.
 Result<std::unique_ptr<Reader>> Reader::open(Storage& storage, std::string prefix, std::string if_damaged) {
   std::unique_ptr<Reader> reader(new Reader(std::move(prefix), std::move(if_damaged)));
   for (std::optional<std::string> before;;) {

@@ -90,7 +90,8 @@ bool TableWriter::collect_changes() {
   return true;
 }
 
-/// A wrong checksum means that the table was compared with damaged bytes. It is then written whole, and shares nothing.
+/// Called when all bytes of the table were appended. If a checksum of the previous checkpoint is wrong, the table was
+/// compared with damaged bytes, so it is written whole and shares no file.
 Result<void> TableWriter::complete() {
   const Result<void> intact = file_ ? Result<void>() : stream_->finish();
   if (!intact) {

@@ -102,7 +102,7 @@ class FolderWriter final : public Writer {
   const std::optional<Sharing> sharing_;
   PendingFiles files_;
   PatchFile patches_;
-  std::optional<std::unique_ptr<EarlierSave>> earlier_;  // Nothing: not opened yet. Null: no checkpoint to share with.
+  std::optional<std::unique_ptr<EarlierSave>> earlier_;  // Empty: not opened yet. Null: there is none to share with.
   std::vector<std::unique_ptr<ArenaWriter>> arenas_;
   bool old_removed_ = false;
   // Where each tensor (or part of one) of all arenas is, known once all arenas are finished. Piece::file is the file's
@@ -137,7 +137,7 @@ void FolderWriter::remove_unfinished() {
   if (old_removed_ || created == files_.all().end()) return;
   old_removed_ = true;
   const Result<std::vector<FileInfo>> listing = storage_.list(model_dir_);
-  if (!listing) return;  // finish() lists the folder too, and reports the error.
+  if (!listing) return;  // finish() lists the folder too, and returns the error if listing fails again.
   const auto ours =
       std::ranges::find_if(*listing, [&](const FileInfo& file) { return path_of(file.name) == created->path; });
   if (ours == listing->end()) return;
@@ -157,7 +157,7 @@ Result<int> FolderWriter::add_arena(ArenaLayout layout) {
   if (!earlier_ && std::ranges::any_of(layout.segments, is_table))
     earlier_ = EarlierSave::open(storage_, model_dir_, files_);
   const SaveParts parts{storage_, files_, earlier_ ? earlier_->get() : nullptr, patches_, step_};
-  arenas_.push_back(nullptr);  // If making the arena fails, the null stays, and finish() refuses it.
+  arenas_.push_back(nullptr);  // If begin() fails, the null stays, and finish() is InvalidArgument.
   auto arena = ArenaWriter::begin(parts, std::move(layout), is_table);
   if (!arena) return not_saved(std::move(arena).error());
   arenas_.back() = std::move(arena).value();
@@ -279,7 +279,7 @@ Result<void> FolderWriter::put_in_place(SaveInfo info) {
   phase_ = Phase::kRenaming;
   for (const PendingFile& file : files_.all()) {
     if (!file.is_named) {
-      (void)storage_.remove(file.path);  // If this fails, a later save removes the unneeded file name.
+      (void)storage_.remove(file.path);  // If this fails, a later save removes this temporary file.
       continue;
     }
     renamed_.push_back(manifest_.files[renamed_.size()].name);
@@ -325,7 +325,7 @@ Result<Saved> FolderWriter::make_newest(const CommitOptions& options) {
 Result<void> FolderWriter::delete_old(const std::vector<std::string>& deleted, const WarningSink& warn) {
   SHOAL_TRY(const std::vector<FileInfo> listing, storage_.list(model_dir_));
   for (const std::string& old : deleted) remove_checkpoint(storage_, model_dir_, listing, old, warn);
-  for (const std::string& file : files_of(listing, name_)) {  // An earlier save of this step may have left files.
+  for (const std::string& file : files_of(listing, name_)) {  // Removes the files of an earlier save of this step.
     const bool current = file == index_name() || std::any_of(manifest_.files.begin(), manifest_.files.end(),
                                                              [&](const DataFile& d) { return d.name == file; });
     if (current) continue;
@@ -364,8 +364,8 @@ bool FolderWriter::may_be_listed() const {
   return (*pointer)->lists(name_);
 }
 
-/// Removes the files that nothing can refer to. A call that failed may have had its effect all the same (a rename whose
-/// sync failed), so the state on disk decides; in doubt the files stay.
+/// Removes the files of a save that was not published. A failed call may have had its effect all the same (a rename whose
+/// sync failed), so this function looks at the disk. If an index or the list may refer to the files, they stay.
 void FolderWriter::abandon() {
   if (phase_ == Phase::kDone) return;
   arenas_.clear();

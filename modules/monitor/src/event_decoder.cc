@@ -46,7 +46,7 @@ Histogram decode_histogram(pbf_reader message) {
   return histogram;
 }
 
-/// The parts of a TensorProto that event files use. Numbers lie in `content`, little-endian.
+/// The fields of a TensorProto that event files use. `content` has the bytes of the numbers, little-endian.
 struct TensorParts {
   int32_t dtype = 0;
   std::vector<int64_t> shape;
@@ -121,7 +121,8 @@ void take_texts(TensorParts& tensor, EventValue& value) {
   for (size_t i = 0; i < tensor.texts.size(); ++i) value.text += (i > 0 ? "\n" : "") + tensor.texts[i];
 }
 
-/// Takes a value stored as a tensor: a text, a scalar (some writers store scalars so), or numbers.
+/// Sets `value` to what `tensor` contains: texts, a scalar (some writers store a scalar as a tensor of one element), or a
+/// tensor of numbers.
 void take_tensor(TensorParts tensor, EventValue& value) {
   if (value.plugin == "hparams") return;  // The value is in the metadata; the tensor's numbers mean nothing.
   if (!tensor.texts.empty()) return take_texts(tensor, value);

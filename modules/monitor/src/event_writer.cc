@@ -18,7 +18,7 @@ constexpr std::string_view kNameHead = "events.out.tfevents.";
 constexpr size_t kSecondsDigits = 10;
 constexpr int64_t kSecondsMax = 9'999'999'999;  // Eleven digits would sort before ten in the order of bytes.
 
-/// Returns the seconds in the name of an event file of any program; nothing unless they have ten digits.
+/// Returns the seconds in the name of an event file, whichever program wrote it. Nothing unless they have ten digits.
 std::optional<int64_t> seconds_in(std::string_view name) {
   if (!name.starts_with(kNameHead)) return std::nullopt;
   name.remove_prefix(kNameHead.size());
@@ -29,7 +29,7 @@ std::optional<int64_t> seconds_in(std::string_view name) {
   return seconds;
 }
 
-/// `host` must not contain a slash.
+/// Returns the name of an event file. A slash in `host` becomes "_", since a file name cannot contain one.
 std::string file_name(int64_t seconds, int64_t nanoseconds, std::string host, uint32_t unique) {
   for (char& c : host) {
     if (c == '/' || c == '\0') c = '_';
@@ -94,7 +94,8 @@ Result<void> EventWriter::begin_file() {
   return file_->flush();
 }
 
-/// Stores an error for later calls or, with survives_failure, logs the error and drops the file.
+/// Handles the result of a write. Stores an error, which all later calls return; but with survives_failure, logs the error
+/// and goes on without a file for a minute.
 Result<void> EventWriter::settle(Result<void> result) {
   constexpr auto kPause = std::chrono::minutes(1);
   if (result) return result;

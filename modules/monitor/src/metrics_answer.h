@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Answers a request whose head has been read: checks the authorization and chooses the page.
+/// Answers an HTTP request whose header fields have been read: checks the authorization and chooses the page.
 #include <string>
 #include <string_view>
 #include <vector>

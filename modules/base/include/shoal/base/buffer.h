@@ -90,8 +90,8 @@ class Buffer {
   size_t capacity() const { return capacity_; }  ///< Bytes available from data().
   std::span<std::byte> bytes();
   std::span<const std::byte> bytes() const;
-  /// The bytes that logically follow bytes() but lie elsewhere: the payload of a message that a transport left in the
-  /// memory where the peer wrote it. Empty for all other buffers.
+  /// The second part of a received message that lies in two places in memory. A transport leaves the payload of such a
+  /// message where the peer wrote it (in shared memory), and bytes() has what comes before it. Empty for all other buffers.
   std::span<const std::byte> rest() const { return rest_; }
   /// Changes the number of bytes in use, to at most capacity(). Keeps the contents.
   void resize(size_t bytes) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The Asio context behind the strand of a production environment. For transport/tcp, transport/shm and the HTTP endpoint
-/// only.
+/// Gives access to the Asio context that runs the strand of a production environment. Only transport/tcp, transport/shm and
+/// the HTTP endpoint may use it.
 #include "shoal/base/time.h"
 
 namespace boost::asio {

@@ -10,8 +10,9 @@ namespace shoal {
 /// describe the process, and the result is the processors of all places. Empty if the system does not say.
 std::vector<int> processors_of_process();
 
-/// Each thread that computes calls this first. Sets denormals to zero (see flush_denormals()), and lifts a binding by
-/// OpenMP that the thread inherited from the thread that started it: otherwise all such threads would share one core.
+/// Each thread that computes calls this first. It makes the thread treat denormals as zero (see flush_denormals()). If
+/// OpenMP has bound the thread that started this one to a core, this thread has inherited the binding: the function removes
+/// it, so that not all threads compute on one core.
 void begin_own_thread();
 
 }  // namespace shoal

@@ -92,7 +92,8 @@ struct Sharing {
 /// checkpoint stays the newest.
 ///
 /// An error that prevents saving (disk full, not writable, input/output) is Unavailable, names path and cause, and leaves
-/// the previous checkpoint intact. A layout that contradicts itself or the layout of another file is InvalidArgument.
+/// the previous checkpoint intact. InvalidArgument for a layout that contradicts itself, or another layout of the same
+/// save.
 class Writer {
  public:
   /// Whether a save makes the folder `model_dir` if it is missing.

@@ -94,8 +94,9 @@ class EventWriter {
   Result<void> add_session_start(const SessionStart& start);
   /// Records the end of a training. A training that will be continued has no end yet.
   Result<void> add_session_end(SessionStatus status);
-  /// Records the space of a search whose trials have folders below this writer's folder. InvalidArgument for a domain
-  /// without exactly one of interval and choices, an interval that ends before it begins, and choices of several types.
+  /// Records a search over hyper-parameters whose trials have folders below this writer's folder. InvalidArgument if a
+  /// hyper-parameter has both `interval` and `choices` or neither, an interval that ends before it begins, or choices of
+  /// several types.
   Result<void> add_hparams_experiment(const Experiment& experiment);
 
   /// Hands all events to the operating system, so that readers see them.
