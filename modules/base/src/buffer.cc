@@ -47,8 +47,8 @@ size_t size_class(size_t bytes) {
 /// each access to a row of a table of gigabytes costs a walk through page tables. A system without huge pages ignores the
 /// request.
 void ask_for_huge_pages(void* block, size_t bytes) {
-  // kWorthIt exceeds the largest block that malloc() takes from its heap (M_MMAP_THRESHOLD). The advice is bound to
-  // addresses: in the heap it would still be valid after this block is freed and others use the addresses.
+  // kWorthIt exceeds the largest block that malloc() takes from its heap (M_MMAP_THRESHOLD). madvise() applies to
+  // addresses: in the heap it would still apply after this block is freed and other data have the addresses.
   constexpr size_t kHugeBytes = size_t(2) << 20, kWorthIt = 17 * kHugeBytes;
   if (bytes < kWorthIt) return;
   const auto begin = align_up(reinterpret_cast<uintptr_t>(block), kHugeBytes);
@@ -92,8 +92,8 @@ std::span<std::byte> Buffer::bytes() { return {data_, size_}; }
 std::span<const std::byte> Buffer::bytes() const { return {data_, size_}; }
 
 void Buffer::release() const {
-  // acq_rel: what this thread did with the block happens before the block is reused, and the thread that drops the last
-  // reference sees what all threads that dropped theirs before did with it.
+  // Release: what this thread did with the block is done before its reference is gone. Acquire: if this is the last
+  // reference, all that other threads did with the block is done, too, so the block can be reused.
   const uint32_t before = references_.fetch_sub(1, std::memory_order_acq_rel);
   SHOAL_CHECK(before != 0);
   if (before != 1) return;

@@ -52,7 +52,7 @@ CgroupLimits read_cgroup_limits(const std::string& root) {
   CgroupLimits limits;
   const std::string mounts = root + "/sys/fs/cgroup";
   std::ifstream groups(root + "/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {  // Cgroup version 1: "4:cpu,cpuacct:/group"; 2: "0::/group".
+  for (std::string line; std::getline(groups, line);) {  // Cgroup v1: "4:cpu,cpuacct:/group"; cgroup v2: "0::/group".
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);

@@ -71,8 +71,8 @@ namespace {
 
 constexpr size_t kLongThird = 1024, kShortThird = 128;  // Bytes of a third.
 
-/// Tables that turn the CRC of some bytes into the CRC of these bytes followed by `zeros` bytes of 0: the xor of
-/// table[k][b] over the four bytes of the CRC, where b is the value of byte k.
+/// Tables that turn the CRC of some bytes into the CRC of these bytes followed by `zeros` bytes of 0. The new
+/// CRC is the xor of table[k][b] over the four bytes of the old one, where b is the value of byte k.
 using ShiftTable = std::array<std::array<uint32_t, 256>, 4>;
 
 constexpr ShiftTable make_shift_table(size_t zeros) {

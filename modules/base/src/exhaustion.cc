@@ -38,8 +38,8 @@ class Exhausted final : public Exception {
 };
 
 std::string mib(uint64_t bytes) { return std::to_string(bytes / kMiB) + " MiB"; }
-/// For the amount of memory in use, rounded up (limits are rounded down): so an error never says that the amount exceeds
-/// the limit and shows an amount that does not.
+/// Rounds up, for amounts of memory in use; mib() rounds down, for limits. So an error about a limit never shows an amount
+/// that seems to fit the limit.
 std::string mib_taken(uint64_t bytes) { return std::to_string(bytes / kMiB + (bytes % kMiB != 0 ? 1 : 0)) + " MiB"; }
 
 std::optional<uint64_t> own_limit(decltype(RLIMIT_AS) resource) {

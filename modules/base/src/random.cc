@@ -18,8 +18,8 @@ using random_detail::kMultiplier1;
 using random_detail::kWeyl0;
 using random_detail::kWeyl1;
 
-// The upper halves of the counters with which fold_in() derives a key from a key. No draw of random numbers uses these
-// counters, so a derived key is independent of the numbers drawn with the first key.
+// The upper halves of the counters with which fold_in() derives a new key from a key. No draw of random numbers uses these
+// counters, so a derived key is independent of the numbers drawn with the old key.
 constexpr uint64_t kFoldNumber = 0x666f6c642f6e756d;  // ASCII "fold/num".
 constexpr uint64_t kFoldName = 0x666f6c642f737472;    // ASCII "fold/str".
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Gives a save access to the previous checkpoint: the save shares files of tables that did not change with that checkpoint
-/// instead of writing the same bytes again.
+/// Gives a save access to the previous checkpoint. The new checkpoint shares the files of tables that have not changed, so
+/// that the save need not write them again.
 #include <map>
 #include <memory>
 #include <optional>

@@ -32,8 +32,8 @@ inline std::string unlisted_mark(std::string_view checkpoint) { return std::stri
 /// The contents of a folder, and facts that decide what may be removed from it.
 struct FolderState {
   std::vector<FileInfo> listing;
-  /// The text file `checkpoint`, which lists checkpoints. Nothing: it is missing, so it is not known which checkpoints were
-  /// taken off the list, and none is removed for that.
+  /// The text file `checkpoint`, which lists checkpoints. Nothing: it is missing, so no checkpoint is removed for
+  /// not being listed.
   std::optional<PointerFile> pointer;
   WallTime now;          ///< The present time on the clock of the folder's file system.
   bool held = false;     ///< True if this process has locked the folder: it may remove files of any age.

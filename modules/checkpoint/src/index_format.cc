@@ -16,9 +16,10 @@ namespace {
 using Json = json::Json;
 
 constexpr int64_t kVersion = 2;
-// An index is kFrameBegin, the checksum of the manifest's text, kFrameMiddle, that text, and kFrameEnd. The checksum covers
-// bytes, so a reader compares these parts byte by byte, not as JSON. Version 2 (kFrameBeginPatched) is written only if a
-// piece has patches: versions of Shoal before 2026-11-29 would read the piece without them.
+// An index is kFrameBegin, the checksum of the manifest's text, kFrameMiddle, that text, and kFrameEnd. A reader compares
+// the three frames byte by byte, not as JSON, since the checksum covers the exact bytes of the manifest. Version 2
+// (kFrameBeginPatched) is written only if a piece has patches: versions of Shoal before 2026-11-29 would read the piece
+// without them.
 constexpr std::string_view kFrameBegin = "{\"format\":\"shoal checkpoint\",\"version\":1,\"checksum\":\"";
 constexpr std::string_view kFrameBeginPatched = "{\"format\":\"shoal checkpoint\",\"version\":2,\"checksum\":\"";
 static_assert(kFrameBegin.size() == kFrameBeginPatched.size());

@@ -57,8 +57,8 @@ class FileCheck {
 /// and the errors of ReadableFile.
 class PieceStream {
  public:
-  /// All references have to outlive the stream. If `whole` is not null, it has to as well: it computes the checksum of the
-  /// piece's file, and gets each byte that the stream reads from this file, as it was before patches.
+  /// `manifest`, `files` and `tensor` have to outlive the stream. So has `whole`, unless it is null: it gets the bytes that
+  /// the stream reads from the piece's file, before patches are applied, and computes the checksum of the file.
   PieceStream(const Manifest& manifest, const OpenFiles& files, const TensorEntry& tensor, Piece piece,
               FileCheck* whole = nullptr);
 

@@ -62,8 +62,8 @@ Result<void> TableWriter::compare_block() {
   return {};
 }
 
-/// Copies the units (rows as a rule) of block_ that differ from before_ to changes_. Returns false if so much of the table
-/// has changed that all of it should be written.
+/// Copies the units (rows as a rule) of block_ that differ from before_ to changes_. Returns false if the table should be
+/// written whole, since too much of it has changed or the memory for changes is used up.
 bool TableWriter::collect_changes() {
   if (std::memcmp(block_.data(), before_.data(), block_.size()) == 0) return true;
   std::vector<size_t> changed;  // For each unit that differs: its offset in block_.

@@ -27,8 +27,8 @@ Result<void> check_names(const SaveInfo& info) {
 /// How a save changes the list of checkpoints in the text file `checkpoint`.
 struct ListChange {
   std::vector<std::string> retained;
-  std::vector<std::string> deleted;  // Checkpoints whose names are taken off the list and whose files are deleted.
-  std::vector<std::string> kept;     // Checkpoints whose names are taken off the list, but whose files stay on disk.
+  std::vector<std::string> deleted;  // Checkpoints that the file `checkpoint` no longer lists; their files are deleted.
+  std::vector<std::string> kept;     // Checkpoints that the file `checkpoint` no longer lists; their files stay on disk.
 };
 
 /// Appends `name` to `names`. Removes names without files and, beyond keep_max, the oldest names that are not pinned.

@@ -15,7 +15,7 @@ struct RequestHead {
   std::string_view target;                        ///< "/metrics?x=1".
   std::vector<std::string_view> authorization{};  ///< The values of all headers named Authorization.
   std::vector<std::string_view> hosts{};          ///< The values of all headers named Host.
-  bool has_body = false;                          ///< The request has a body (says its header).
+  bool has_body = false;                          ///< The request's header announces a body.
 };
 
 struct HttpAnswer {

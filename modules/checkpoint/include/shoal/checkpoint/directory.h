@@ -21,7 +21,7 @@ namespace shoal::checkpoint {
 ///   all_model_checkpoint_paths: "model.ckpt-5"
 struct PointerFile {
   std::string newest;
-  std::vector<std::string> retained;  ///< Names of the checkpoints in the list, oldest to newest.
+  std::vector<std::string> retained;  ///< Names of all checkpoints that the file lists, oldest to newest.
   bool lists(std::string_view name) const { return std::ranges::find(retained, name) != retained.end(); }
   friend bool operator==(const PointerFile&, const PointerFile&) = default;
 };

@@ -26,8 +26,8 @@ class HoursRule {
 
   /// Notes that `name` ("model.ckpt-200") was saved at `when`. A later save of the same name replaces the time.
   void saved(const std::string& name, SteadyTime when) { save_times_[name] = when; }
-  /// Call it once, when the checkpoint `name` is taken off the list. Returns true if its files are to stay on disk for
-  /// good.
+  /// Call it once, when a save takes checkpoint `name` off the list of retained checkpoints. Returns true if the files of
+  /// the checkpoint are to stay on disk for good.
   bool keeps(const std::string& name);
 
  private:

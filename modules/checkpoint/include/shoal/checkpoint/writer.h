@@ -60,8 +60,9 @@ struct CommitOptions {
   /// Names ("model.ckpt-200") of checkpoints that this save must not delete, since a reader uses them. The text file
   /// `checkpoint` still lists them, and a later save whose `pinned` lacks them may delete them.
   std::set<std::string> pinned = {};
-  /// Called for each checkpoint that this save takes off the list because of keep_max, oldest first, before the new list is
-  /// written. If it returns true, the checkpoint's files stay on disk for good. Default: all are deleted.
+  /// Called for each checkpoint that the text file `checkpoint` will no longer list because of keep_max, oldest first,
+  /// before the file is replaced. If it returns true, the checkpoint's files stay on disk for good. Default: all are
+  /// deleted.
   std::function<bool(const std::string& name)> keeps_for_good = {};
   /// Receives warnings: about old files that could not be deleted (which does not fail the save), and about damage found in
   /// the previous checkpoint. Default: the warnings are dropped.
@@ -71,7 +72,7 @@ struct CommitOptions {
 struct Saved {
   std::string name;                   ///< "model.ckpt-200".
   std::string prefix;                 ///< The name with its folder: "m/model.ckpt-200".
-  std::vector<std::string> retained;  ///< Names of all checkpoints in the list, oldest to newest; the last is `name`.
+  std::vector<std::string> retained;  ///< Names that the file `checkpoint` now lists, oldest to newest; the last is `name`.
   std::vector<std::string> kept;      ///< Names that left `retained` with this save. Their files stay on disk.
   uint64_t data_bytes = 0;            ///< The size of all data files of the checkpoint.
   uint64_t written_bytes = 0;         ///< The size of those data files that are not shared with the previous checkpoint.

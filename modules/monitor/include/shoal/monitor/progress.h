@@ -45,7 +45,7 @@ struct ProgressState {
 class ProgressDisplay {
  public:
   using Write = std::function<void(std::string_view)>;
-  /// The display calls `write` to show text, once per update; programs pass write_to_stderr (terminal.h).
+  /// The display passes each text that it shows to `write`; programs pass write_to_stderr (terminal.h) as `write`.
   ProgressDisplay(ProgressOptions options, Write write);
   /// Calls finish().
   ~ProgressDisplay();
