@@ -59,7 +59,8 @@ Task<void> Acceptance::take_from_shm() {
 }
 
 Task<void> Acceptance::negotiate(std::unique_ptr<Connection> peer) {
-  // A local variable ends with the body; the parameter would live until the frame is destroyed, which may be later.
+  // A local variable is destroyed when the coroutine returns. The parameter would live, and keep the connection open, until
+  // the coroutine's frame is destroyed, which may be later.
   std::unique_ptr<Connection> link = std::move(peer);
   Environment* const env = postbox_->environment();
   if (!env) co_return;

@@ -40,7 +40,7 @@ class Acceptance final : public std::enable_shared_from_this<Acceptance> {
   void close();
 
  private:
-  // These coroutines end some time after close(), wherever they wait.
+  // close() does not wait for these coroutines. They end some time later, whatever they wait for.
   Task<void> take_from_tcp();
   Task<void> take_from_shm();
   Task<void> negotiate(std::unique_ptr<Connection> peer);

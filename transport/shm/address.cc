@@ -44,7 +44,7 @@ bool of_this_machine(const IpAddress& ip) {
   return found || (ip.family == AF_INET6 && IN6_IS_ADDR_LOOPBACK(&ip.bytes));
 }
 
-// Returns "host" of "host:port", without brackets, and all of a text without a colon.
+// Returns "host" for "host:port", and "::1" for "[::1]:port". A text without a colon is returned unchanged.
 std::string host_of(const std::string& address) {
   std::string host = address.substr(0, address.rfind(':'));
   if (host.starts_with('[') && host.ends_with(']')) host = host.substr(1, host.size() - 2);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// One attempt to connect: finds the listener, sends it the memory of the rings, and reads its answer.
+/// One attempt to connect: finds the listener, sends it the descriptor of the shared memory through which the two sides
+/// will exchange messages, and reads its answer.
 #include "link.h"
 #include "stream/attempt.h"
 

@@ -69,7 +69,8 @@ Datagram receive_datagram(int socket) {
     header.msg_controllen = sizeof ancillary;
     const ssize_t count = ::recvmsg(socket, &header, MSG_DONTWAIT | MSG_CMSG_CLOEXEC);
     if (count >= 0) {
-      datagram.file = take_file(header);  // An empty datagram, which counts as the end, may have a descriptor too.
+      // Even an empty datagram, which means that the peer has hung up, may carry a descriptor that has to be closed.
+      datagram.file = take_file(header);
       datagram.kind = count > 0 ? Datagram::Kind::kData : Datagram::Kind::kEnd;
       datagram.bytes = (header.msg_flags & MSG_TRUNC) ? 0 : size_t(count);
       return datagram;

@@ -14,8 +14,8 @@
 
 namespace shoal::transport::shm {
 
-/// The first datagram in each direction. The one of the connecting side carries the memory of the rings. The first 8 bytes
-/// never change, whatever the version.
+/// The first datagram in each direction. The connecting side's datagram also carries the descriptor of the shared memory
+/// through which the two sides exchange messages. The first 8 bytes are the same in all versions of the protocol.
 struct Preamble {
   uint32_t magic = kMagic;
   uint32_t protocol = kProtocolVersion;

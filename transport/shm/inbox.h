@@ -27,12 +27,12 @@ class Inbox : public std::enable_shared_from_this<Inbox> {
 
   /// Returns a copy of the next descriptor, and leaves it in the ring.
   Result<std::optional<Descriptor>> peek() const;
-  /// Takes the message that `next` (from peek()) describes out of the ring. The front of its body is copied, so that the
-  /// peer cannot change it after the check; the payload stays where the peer wrote it. The message is not yet verified.
+  /// Removes the message that `next` (from peek()) describes from the ring, and returns it, not yet verified. The body,
+  /// without its payload, is copied, so that the peer cannot change it after the check. The payload stays where it is.
   Result<Message> take(const Descriptor& next, uint64_t bytes_max, BufferPool& pool);
 
  private:
-  /// The payload of one slot while a message of this process uses it.
+  /// The payload of a received message, in the peer's memory, while this process uses it. The peer knows it by `slot`.
   struct Held final : BufferOwner {
     void take_back(Buffer* buffer) override;
     // `inbox->mutex_` guards all members. `inbox` is null while the slot belongs to the peer.

@@ -101,7 +101,8 @@ Result<void> Link::understand(const Datagram& datagram) {
   return {};
 }
 
-/// Reads a datagram, which shows that the peer lives. A message in the ring does not, as its sender may have stopped.
+/// Reads a datagram: only that shows that the peer still runs. A message in shared memory does not, since the peer may have
+/// been stopped after it wrote the message.
 void Link::look_for_heartbeat(SteadyTime now) {
   if (heartbeat_.is_silent(now)) read_notice();
 }
@@ -146,7 +147,9 @@ void Link::read() {
     while ((*next)->has_body && !inbox_->knows_segment((*next)->segment) && reads() && take_notice()) {
     }
     if (!reads()) return;
-    take_back();  // The task that gets the message can then reuse the buffers that the peer gave back before it.
+    // The peer gave back some of this side's buffers before it sent the message. The task that gets the message can then
+    // reuse these buffers for its answer.
+    take_back();
     spin_until_ = core_->env.now() + spin_;
     if (const Result<void> taken = take(**next); !taken) return protocol_error(taken.error());
   }

@@ -20,7 +20,9 @@ void Link::flush() {
 Link::Filled Link::fill_ring() {
   Filled filled = Filled::kIdle;
   while (load_next()) {
-    take_back();  // Lets a task that sends without a pause reuse its buffers while they are in the cache.
+    // Takes back the buffers that the peer has read. A task that sends without a pause then reuses them while they are in
+    // the CPU's cache.
+    take_back();
     const Result<bool> room = outbox_->has_room();
     filled = Filled::kBlocked;
     if (!room) broken_ = room.error().with_context(*name_);

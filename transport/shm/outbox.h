@@ -16,8 +16,8 @@ class Outbox {
  public:
   Outbox(std::shared_ptr<const Rings> rings, std::shared_ptr<Doorbell> bell, std::shared_ptr<SharedMemory> memory,
          int socket);
-  /// Drops the references to buffers that the peer has not given back. The peer may still read them, so they are retired
-  /// and not reused.
+  /// Drops the references to buffers that the peer has not given back. The peer may still read these buffers, so their
+  /// memory is never reused.
   ~Outbox();
   Outbox(const Outbox&) = delete;
   Outbox& operator=(const Outbox&) = delete;

@@ -43,8 +43,8 @@ static_assert(sizeof(Descriptor) == 88 && std::is_trivially_copyable_v<Descripto
 
 /// The messages from one side to the other.
 struct Lane {
-  alignas(64) std::atomic<uint32_t> written;     // How many descriptors were written; set by the sender.
-  alignas(64) std::atomic<uint32_t> read;        // How many descriptors were read; set by the receiver.
+  alignas(64) std::atomic<uint32_t> written;     // How many messages' descriptors were written; set by the sender.
+  alignas(64) std::atomic<uint32_t> read;        // How many messages' descriptors were read; set by the receiver.
   alignas(64) std::atomic<uint32_t> given_back;  // How many slots were given back; set by the receiver.
   alignas(64) std::atomic<uint32_t> returns[kSlots];
   alignas(64) Descriptor descriptors[kDescriptors];
@@ -54,8 +54,8 @@ struct Lane {
 /// side that causes such an event checks the bits, clears them and rings. All these accesses are sequentially consistent,
 /// so at least one of the two sides notices the other.
 enum Wants : uint32_t {
-  kMessages = 1,   ///< A descriptor was written.
-  kRoom = 2,       ///< A descriptor was read.
+  kMessages = 1,   ///< A message's descriptor was written.
+  kRoom = 2,       ///< A message's descriptor was read.
   kSlotsBack = 4,  ///< A slot was given back.
   kMemory = 8,     ///< A slot with a large body was given back.
 };
@@ -68,7 +68,7 @@ struct RingsLayout {
 };
 inline constexpr size_t kRingsBytes = (sizeof(RingsLayout) + 65535) / 65536 * 65536;  // Whole pages on any system.
 
-/// The rings from the point of view of side `side`.
+/// The shared memory as side `side` of the connection sees it: the messages that it sends, and those that it receives.
 class Rings {
  public:
   Rings(Mapping memory, int side) : memory_(std::move(memory)), side_(side) {}

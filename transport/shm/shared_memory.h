@@ -19,7 +19,7 @@ struct OwnSegment {
   uint64_t id = 0;  ///< Unique in its SharedMemory for all time.
   Segment segment;
   size_t used_bytes = 0;    // Guarded by the mutex of its SharedMemory. allocate() uses the bytes in order, each once.
-  int64_t block_count = 0;  // Guarded by the same mutex: the number of blocks in use.
+  int64_t block_count = 0;  // The number of blocks in use. Guarded by the mutex of its SharedMemory.
 };
 
 /// A large block gets a segment of its own; smaller blocks share segments. allocate() never returns freed memory again: a
@@ -38,8 +38,8 @@ class SharedMemory final : public BlockSource {
   };
   /// The place of `bytes`, which lie in blocks that the caller keeps. Nothing if they are not in shared memory.
   std::optional<Place> find(std::span<const std::byte> bytes) const;
-  /// How many segments have ended. When the count changes, code that announced segments to peers checks whether one of them
-  /// has ended.
+  /// How many segments were removed so far, because all blocks in them were freed. When the count changes, code that
+  /// announced segments to peers checks whether one of these was removed.
   uint64_t ended_count() const;
 
  private:
@@ -47,7 +47,7 @@ class SharedMemory final : public BlockSource {
 
   mutable std::mutex mutex_;
   // mutex_ guards all members below.
-  std::map<const std::byte*, std::shared_ptr<OwnSegment>> segments_;  // By their first byte.
+  std::map<const std::byte*, std::shared_ptr<OwnSegment>> segments_;  // By the address of the first byte.
   std::shared_ptr<OwnSegment> filling_;                               // The segment that small blocks are taken from.
   uint64_t next_id_ = 1;
   uint64_t ended_count_ = 0;

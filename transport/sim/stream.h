@@ -24,7 +24,7 @@ class Stream {
 
  private:
   RandomStream random_;
-  SteadyTime free_{};  // When the link will have sent everything so far.
+  SteadyTime free_{};  // The time at which all bytes passed to send() so far have left, so that the next can.
   SteadyTime last_arrival_{};
 };
 

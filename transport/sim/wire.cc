@@ -203,7 +203,8 @@ void Wire::end_of_process(int index, SteadyTime now) {
 }
 
 void Wire::refuse_stray(int index, SteadyTime now) {
-  const SteadyTime heard = now + link(1 - index).latency;  // When the kernel receives the other end's next packet.
+  // The time at which the restarted host of end `index` receives a packet that the other end sends now.
+  const SteadyTime heard = now + link(1 - index).latency;
   way(index).say_farewell(heard, unavailable(name(1 - index) + ": connection lost: connection reset by peer"), link(index));
   wake(1 - index);
 }
@@ -213,7 +214,8 @@ void Wire::wake(int index) {
   if (!here.waits || here.waits->empty() || here.waking) return;
   here.waking = here.process->postbox->post([wire = shared_from_this(), index] {
     wire->end(index).waking = false;
-    const auto waits = wire->end(index).waits;  // A copy: a coroutine that is woken may drop the connection.
+    // A second reference to the queue: a coroutine that is woken may drop the connection, and the first one with it.
+    const auto waits = wire->end(index).waits;
     waits->wake_all();
   });
 }

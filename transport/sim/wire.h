@@ -109,7 +109,7 @@ class Wire : public std::enable_shared_from_this<Wire> {
   /// True if end `index` has closed the connection or its process has died.
   bool over(int index) const { return ends_[size_t(index)].closed || !ends_[size_t(index)].process->alive; }
 
-  /// Performs everything that happened up to `now`, in order.
+  /// Ends the connection if that is due by `now`: a farewell has arrived, or the peer has been silent for too long.
   void settle(SteadyTime now);
   /// When end `index` last received something from the other end.
   SteadyTime heard(int index, SteadyTime now) const {
@@ -120,7 +120,8 @@ class Wire : public std::enable_shared_from_this<Wire> {
   /// The next time at which something may end this connection.
   SteadyTime next_end() const { return std::min(ends_at(0), ends_at(1)); }
 
-  /// Takes `message` if few enough bytes are unacknowledged and the connection is open, unless the test's Choice drops it.
+  /// Sends `message` if the connection is open and the unacknowledged bytes are fewer than the send queue's limit. A test's
+  /// Choice may lose the message.
   bool send(int index, SteadyTime now, Message& message);
   /// Returns the next message that has arrived. Nothing: there is none, or a lost or invalid one ended the connection.
   std::optional<Message> receive(int index, SteadyTime now);

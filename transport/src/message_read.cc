@@ -51,7 +51,7 @@ Ref<const Buffer> whole_body(BufferPool& pool, const Ref<const Buffer>& body) {
   const std::span<const std::byte> front = body->bytes(), rest = body->rest();
   Ref<Buffer> whole = pool.get(front.size() + rest.size());
   std::memcpy(whole->data(), front.data(), front.size());
-  // The payload follows its length, which is the last word of the front.
+  // In a FlatBuffer, the length of the payload stands directly before it: in the last bytes of `front`.
   const auto length = uint32_t(rest.size());
   std::memcpy(whole->data() + front.size() - sizeof length, &length, sizeof length);
   std::memcpy(whole->data() + front.size(), rest.data(), rest.size());

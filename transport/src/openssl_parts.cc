@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
-// In a static program these definitions replace parts of Debian's libcrypto that Shoal never uses but that would be a tenth
-// of the program: certificates compressed by zstd, with the zstd library, and tables for the curve SM2. They do what
-// OpenSSL does if it is built without zstd, and select the general arithmetic that OpenSSL has for other curves.
+// In a static program these definitions replace two parts of Debian's libcrypto that Shoal never uses, but that would be a
+// tenth of the program. One is the support for certificates compressed by zstd, which needs the zstd library. The other is
+// the tables for the curve SM2. The definitions do what OpenSSL does if it is built without zstd, and select the general
+// arithmetic that OpenSSL has for other curves.
 #define OPENSSL_SUPPRESS_DEPRECATED
 #include <openssl/bio.h>
 #include <openssl/comp.h>

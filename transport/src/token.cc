@@ -56,7 +56,8 @@ Error malformed(const std::string& what) {
 
 Token Token::fresh() {
   Token token;
-  // getrandom() returns up to 256 bytes whole, once the system has gathered randomness after its start.
+  // getrandom() waits until the system has gathered randomness after booting. It never returns only a part of up to 256
+  // bytes.
   ssize_t got = -1;
   do {
     got = ::getrandom(token.secret_.data(), token.secret_.size(), 0);

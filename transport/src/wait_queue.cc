@@ -80,7 +80,8 @@ void WaitQueue::wake_first() {
 }
 
 void WaitQueue::wake_all() {
-  // Coroutines that are woken may wait again at once, so those that wait now are moved to a ring of their own first.
+  // Coroutines that are woken may wait again at once. So those that wait now are first moved to a second list, which begins
+  // at `now`.
   Link now;
   if (empty()) return;
   now.insert_before(ends_);  // Joins the ring of all waits, which becomes the ring of `now` when ends_ leaves it.

@@ -8,7 +8,7 @@
 
 namespace shoal::transport {
 
-inline constexpr uint64_t kPayloadBytesMax = uint64_t(1) << 30;  // Larger arenas are sent as several chunks.
+inline constexpr uint64_t kPayloadBytesMax = uint64_t(1) << 30;  // Longer arrays of floats are sent in several messages.
 inline constexpr uint64_t kBodyBytesMax = kPayloadBytesMax + (uint64_t(64) << 20);
 inline constexpr size_t kTextBytesMax = size_t(64) << 20;  // Limits JSON texts: shard specs, counters.
 inline constexpr size_t kVerbBytesMax = 64;

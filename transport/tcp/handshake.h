@@ -6,8 +6,8 @@
 
 namespace shoal::transport::tcp {
 
-/// Occupies a socket, a timer and 16 bytes, and from the peer's first TLS message on some 100 KiB of memory for OpenSSL's
-/// session.
+/// Occupies a socket, a timer and 16 bytes. Once the peer has sent its first TLS message, OpenSSL's session takes about
+/// 100 KiB of memory more.
 class Handshake final : public stream::Handshake {
  public:
   /// `tls` is the listener's context; null if it accepts peers without TLS.
@@ -33,7 +33,7 @@ class Handshake final : public stream::Handshake {
   void warn(const std::string& what, const std::string& remedy = {});
 
   const std::shared_ptr<TlsContext> tls_;
-  std::optional<Stream> stream_;  // Without TLS until the peer's first byte is known.
+  std::optional<Stream> stream_;  // Replaced by a TLS stream if the peer's first byte begins a TLS handshake.
   SocketAddress address_;
   PreambleBytes bytes_;
   size_t received_bytes_ = 0;

@@ -73,7 +73,7 @@ void Link::flush_until(SteadyTime deadline) {
     pollfd writable{stream_->socket().native_handle(), POLLOUT, 0};
     if (left.count() <= 0 || ::poll(&writable, 1, int(left.count())) <= 0) break;
   }
-  // Unread input would turn the close into a reset, which may overtake the bytes just written.
+  // Reads and drops the input: closing a socket with unread input sends a reset, which may overtake the bytes just written.
   error_code error;
   if (stream_ && state_ != State::kClosed) {
     stream_->end_writing();

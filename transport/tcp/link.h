@@ -58,7 +58,7 @@ struct ReadState {
   FrameBytes head_bytes;
   size_t head_have = 0;
   Frame frame;
-  Ref<Buffer> body;  // Null until the head is complete.
+  Ref<Buffer> body;  // Null until the frame's head is complete.
   size_t body_have = 0;
 };
 

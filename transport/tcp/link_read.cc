@@ -73,7 +73,8 @@ bool Link::take_bytes(size_t bytes) {
     in_.body_have += taken;
     bytes -= taken;
     if (in_.body_have < in_.body->size()) return true;
-    in_.head_have = bytes;  // The remaining bytes belong to the next head and are in place already.
+    // The read has put the remaining bytes into head_bytes already: they are the beginning of the next frame's head.
+    in_.head_have = bytes;
     if (!take_body()) return false;
   } else {
     in_.head_have += bytes;
@@ -121,7 +122,7 @@ bool Link::take_body() {
 }
 
 void Link::resume_reading() {
-  heartbeat_.restart_silence(core_->env.now());  // Nothing was read during the pause.
+  heartbeat_.restart_silence(core_->env.now());  // Silence counts from now, since nothing was read in the pause.
   // The head of the next frame may be complete already.
   if (state_ == State::kOpen && in_.head_have == kFrameBytes && !take_head()) return;
   read();
@@ -131,7 +132,8 @@ void Link::discard_input() {
   std::array<std::byte, 16384> scratch;
   error_code error;
   for (size_t bytes = 0; bytes < kTurnBytes;) {
-    const size_t taken = stream_->socket().read_some(asio::buffer(scratch), error);  // Dropped bytes are not decrypted.
+    // Reads from the socket and not through TLS: bytes that are dropped need not be decrypted.
+    const size_t taken = stream_->socket().read_some(asio::buffer(scratch), error);
     if (error) break;
     bytes += taken;
   }

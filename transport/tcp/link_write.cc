@@ -34,7 +34,7 @@ void Link::load_batch() {
   Result<std::optional<Message>> next = outgoing_.pop_or_arm();
   while (next && *next) {
     Message& message = **next;
-    // The payload lies elsewhere, for example if the message was received over shm and is sent on.
+    // If the payload does not lie in the body's buffer (it was received over shm, for example), both are copied into one.
     if (message.body && !message.body->rest().empty()) {
       core_->counters.bytes_copied.fetch_add(message.payload().size(), std::memory_order_relaxed);
       message.body = whole_body(core_->env.buffers(), message.body);

@@ -34,7 +34,7 @@ class Stream {
   void close();
 
   TlsFailure failure() const { return tls_ ? tls_->failure() : TlsFailure::kNone; }
-  /// Explains failure(): the library's words, or for certificates a sentence.
+  /// Explains failure(): OpenSSL's error text, or a sentence of Shoal's own if a certificate was refused.
   std::string failure_text() const { return tls_ ? tls_->failure_text() : std::string(); }
   /// An `error` from this stream, in words.
   std::string describe(const error_code& error) const;

@@ -14,8 +14,8 @@ namespace shoal::transport::tcp {
 /// Collects TLS records, so that one system call sends several of them, and keeps the socket's last errors.
 class TlsPipe {
  public:
-  /// The largest number of bytes that one call sends. A new record is written only below this limit, and always fits, so
-  /// that no write fails.
+  /// A new record is collected only while fewer bytes than this are unsent. It may exceed the limit, so that no write by
+  /// OpenSSL fails for lack of room.
   static constexpr size_t kUnsentBytesMax = 128 * 1024;
 
   explicit TlsPipe(int socket) : socket_(socket) {}

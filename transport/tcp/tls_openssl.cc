@@ -228,7 +228,8 @@ bool Session::shake_hands(error_code& error) {
 
 /// Whether the handshake has authenticated the peer.
 bool Session::proved() const {
-  const bool by_key = SSL_session_reused(ssl_.get()) == 1;  // OpenSSL's way to say that the key was agreed on.
+  // OpenSSL reports an agreed pre-shared key as a reused session. Real sessions are never reused.
+  const bool by_key = SSL_session_reused(ssl_.get()) == 1;
   if (!by_certificates()) return by_key;
   return !by_key && SSL_get0_peer_certificate(ssl_.get()) && SSL_get_verify_result(ssl_.get()) == X509_V_OK && claimed_;
 }
@@ -242,7 +243,8 @@ size_t Session::read_some(asio::mutable_buffer into, error_code& error) {
   if (result == 1) return heard_ = true, bytes;
   explain(result, error);
   pipe_.send();  // Sends an answer that reading may have produced.
-  // Peers with the key could request new keys again and again without reading the answers.
+  // Even an authenticated peer could request changes of the encryption key again and again, without reading the answers,
+  // which would fill this side's memory.
   if (!pipe_.write_error() && pipe_.unsent_bytes() > 4 * TlsPipe::kUnsentBytesMax)
     fail(TlsFailure::kBroken, "too many key updates", error);
   return 0;

@@ -11,8 +11,9 @@ namespace shoal::transport::tcp {
 
 inline constexpr size_t kRecordBytesMax = 16 * 1024;  // RFC 8446, section 5.1.
 
-/// Takes the next record off the front of `parts`: in place if the first part is long enough, else collected in `scratch`,
-/// so that heads and small bodies share records.
+/// Cuts the buffers `parts`, such as the heads and bodies of messages, into TLS records. next() returns bytes of the first
+/// part itself if these fill a record. Otherwise it copies the bytes of several parts to `scratch`, so that short messages
+/// share a record.
 class RecordCutter {
  public:
   RecordCutter(std::span<const asio::const_buffer> parts, std::span<std::byte, kRecordBytesMax> scratch)

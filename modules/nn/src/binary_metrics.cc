@@ -43,14 +43,14 @@ Metric counts(const std::string& who, const LabelsAndPredictions& of, const Bina
 
 double part(double of, double other) { return of + other == 0 ? 0 : of / (of + other); }
 
-// Divides probabilities into classes that are as fine near 0 and 1 as in between: 32 classes for each halving of p (below
-// 1/2) or of 1 - p (above).
+// A histogram of probabilities, whose bins ("classes") are as fine near 0 and 1 as in between: 32 bins for each halving of
+// p (below 1/2) or of 1 - p (above).
 constexpr int kHalvings = 40, kBitsPerHalving = 5;
 constexpr int kClassesPerSide = (kHalvings << kBitsPerHalving) + 1;
 constexpr int kClasses = 2 * kClassesPerSide;
 
-/// The class of p in [0, 0.5]: the exponent and the highest bits of the mantissa, read as an integer that is counted back
-/// from that of 0.5.
+/// The index of the histogram bin of p in [0, 0.5]. Each float has an integer: its exponent and the highest bits of its
+/// mantissa. The integer of 0.5 minus that of p is the number of bins between the two.
 int class_below_half(float p) {
   constexpr int kDropped = 23 - kBitsPerHalving;
   const int below = int(std::bit_cast<uint32_t>(0.5f) >> kDropped) - int(std::bit_cast<uint32_t>(p) >> kDropped);
@@ -58,8 +58,8 @@ int class_below_half(float p) {
 }
 int class_of(float p) { return p < 0.5f ? class_below_half(p) : kClasses - 1 - class_below_half(1.0f - p); }
 
-/// The area under the ROC curve. `totals` has the weights of the negatives in each class, then those of the positives. A
-/// pair of a positive and a negative within one class counts half.
+/// The area under the ROC curve. `totals` has the weight of the negatives in each histogram bin of probabilities, then that
+/// of the positives. A pair of a positive and a negative in the same bin counts half.
 double area_under_curve(std::span<const double> totals) {
   double negatives = 0, positives = 0, area = 0;
   for (size_t i = 0; i < kClasses; ++i) {
@@ -70,8 +70,9 @@ double area_under_curve(std::span<const double> totals) {
   return negatives == 0 || positives == 0 ? 0 : area / (negatives * positives);
 }
 
-/// The area between two neighbouring classes of probabilities, as in Davis and Goadrich: true and false positives grow in
-/// proportion, from (tp, fp) by (more_tp, more_fp), while precision is tp / (tp + fp).
+/// The part of the area under the precision-recall curve that one histogram bin of probabilities adds. As in Davis and
+/// Goadrich, true and false positives grow in proportion, from (tp, fp) by (more_tp, more_fp), while precision is
+/// tp / (tp + fp).
 double area_between(double tp, double fp, double more_tp, double more_fp) {
   const double growth = 1 + more_fp / more_tp;  // The growth of tp + fp for each further true positive.
   if (tp + fp == 0) return more_tp / growth;
@@ -88,8 +89,8 @@ double area_under_precision_recall(std::span<const double> totals) {
   return tp == 0 ? 0 : area / tp;
 }
 
-/// Counts at thresholds that divide [0, 1] evenly. Probabilities in the class of a threshold count as above the
-/// threshold, so a threshold is exact to the width of a class, which is 1/128 at most.
+/// Counts at thresholds that divide [0, 1] evenly. All probabilities in the same histogram bin as a threshold count as
+/// above it, so a threshold is exact to the width of a bin, which is 1/128 at most.
 MetricFigure precision_recall_figure(std::span<const double> totals) {
   constexpr size_t kThresholds = 101;
   enum Row : size_t { kTp, kFp, kTn, kFn, kPrecision, kRecall, kRows };
@@ -111,7 +112,7 @@ MetricFigure precision_recall_figure(std::span<const double> totals) {
   return figure;
 }
 
-/// A metric computed from the weights of negatives and positives in each class of probabilities.
+/// A metric computed from a histogram of the predicted probabilities: the weights of negatives and positives in each bin.
 Metric of_curve(const std::string& who, const LabelsAndPredictions& of, const MetricOptions& options,
                 std::function<double(std::span<const double> totals)> value) {
   const Value labels = of.labels, predictions = of.predictions;

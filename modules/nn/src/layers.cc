@@ -25,7 +25,7 @@ void keep_moving_average(Value variable, Value value, double decay) {
     return;
   }
   const double both = before->decay * decay;
-  if (both == 1) return;  // With both decays equal to 1, neither step changes anything.
+  if (both == 1) return;  // Both decays are 1, so neither of the two updates changes the average.
   const double share = (1 - decay) / (1 - both);
   before->value = ops::add(ops::scale(before->value, 1 - share), ops::scale(value, share));
   before->decay = both;

@@ -14,8 +14,8 @@ struct WeightOptions {
   const Regularizer& regularizer;
   bool trainable;
 };
-/// Adds a float32 variable in the current scope, and its penalty. The fans are those of the layer's kernel, also for its
-/// bias.
+/// Adds a float32 variable in the current scope, and its regularization penalty. `fans` are those of the layer's kernel,
+/// even if the variable is the layer's bias.
 Value add_weight(Graph& graph, std::string_view name, const Shape& shape, Fans fans, const WeightOptions& options);
 
 /// Makes each step set `variable` to decay * variable + (1 - decay) * value. If shared layers are called more than once,

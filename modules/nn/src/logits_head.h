@@ -56,7 +56,8 @@ class LogitsHead : public Head {
 
   std::string who() const { return common_.name.empty() ? common_.kind : common_.kind + " " + common_.name; }
   [[noreturn]] void refuse(const std::string& what) const { raise(invalid_argument(who() + ": " + what)); }
-  /// Returns `value`, which may be [...] or [..., 1], as [...], where the logits are [..., k]. Errors call it `what`.
+  /// Returns `value` with one number per example: with the shape of `logits`, but without its last axis. `value` may have
+  /// an additional last axis of size 1. Errors call it `what`.
   Value per_example(std::string_view what, Value value, Value logits) const;
   /// The vocabulary with the names of the classes; null without names. Raises InvalidArgument unless there are exactly
   /// `classes` distinct names.

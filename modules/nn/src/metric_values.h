@@ -24,13 +24,13 @@ int64_t id_at(const TensorView& view, int64_t index);
 void check_values(const std::string& who, Value values);
 /// Raises InvalidArgument unless there is one weight per element, or one for all elements with the same first indices.
 void check_weights(const std::string& who, Value values, Value weights);
-/// InvalidArgument unless a batch has as many predictions as labels. The labels come first.
+/// InvalidArgument unless the labels, batch[0], and the predictions, batch[1], have the same number of elements.
 Result<void> check_equal_counts(const std::string& who, std::span<const TensorView> batch);
 /// totals[0] / totals[1]; 0 if totals[1] is 0.
 double ratio(std::span<const double> totals);
 
-/// Calls each(element, its weight), where weights[e / (elements / count)] belongs to element e. Returns the first error at
-/// once.
+/// Calls each(e, its weight) for each element e, and returns the first error at once. If there are fewer weights than
+/// elements, each weight belongs to the same number of consecutive elements. Without weights, all are 1.
 template <class Each>
 Result<void> for_each_weighted(int64_t elements, const TensorView* weights, const Each& each) {
   const int64_t weight_count = weights == nullptr ? 0 : weights->elements();

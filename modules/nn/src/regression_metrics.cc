@@ -38,8 +38,8 @@ void add_square(double label, double prediction, double weight, std::span<double
   totals[1] += weight;
 }
 
-// Totals of the labels: the sum of their weights, their mean, and the weighted sum of the squares of their distances from
-// the mean.
+// The totals of r_squared(): the sum of the weights, the labels' mean, the weighted sum of the squared distances of the
+// labels from that mean, and the weighted sum of the squared errors of the predictions.
 enum Moment : size_t { kWeights, kMean, kSquares, kErrors, kMoments };
 
 /// Merges some labels into `totals`: `weight` is the sum of their weights; `mean` and `squares` are as in Moment.

@@ -107,7 +107,8 @@ SHOAL_VECTOR_LOOP int32_t adam(int64_t count, const AdamConstants& constants, co
     v[k] = second;
     const float value = current[k] - c.rate * first / (std::sqrt(second) + c.epsilon);
     next[k] = value;
-    largest = largest_of(largest, second, value);  // Covers `first`: if it is not finite, `second` or `value` is not.
+    // `first` need not be compared: if it is NaN or infinite, `second` or `value` is so, too.
+    largest = largest_of(largest, second, value);
   }
   return largest;
 }
@@ -124,7 +125,8 @@ SHOAL_VECTOR_LOOP int32_t adamw(int64_t count, const AdamConstants& constants, f
     v[k] = second;
     const float value = keep * current[k] - c.rate * first / (std::sqrt(second) + c.epsilon);
     next[k] = value;
-    largest = largest_of(largest, second, value);  // Covers `first`: if it is not finite, `second` or `value` is not.
+    // `first` need not be compared: if it is NaN or infinite, `second` or `value` is so, too.
+    largest = largest_of(largest, second, value);
   }
   return largest;
 }

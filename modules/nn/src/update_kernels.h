@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The loops of the update rules: leaf functions over plain pointers, one source for all targets. `next` may be `current`.
+/// The loops of the update rules, as functions on plain pointers that the compiler can vectorise. `next` may be equal to
+/// `current`.
 #include <cstdint>
 
 namespace shoal::nn::kernels {
@@ -40,7 +41,7 @@ struct RmsPropConstants {
   float momentum;
   float epsilon;
 };
-/// `step` is null without momentum, `mean` if not centered.
+/// If the rule has no momentum, `step` is null. If it is not centered (RmsPropOptions::centered), `mean` is null.
 int32_t rmsprop(int64_t count, const RmsPropConstants& constants, const float* g, const float* current, float* next,
                 float* square, float* step, float* mean);
 
@@ -64,8 +65,8 @@ struct LambConstants {
   float epsilon;
   float weight_decay;
 };
-/// The two passes of LAMB: lamb_moments() computes the moments, and adds to the sums of squares of the variable and of its
-/// step; lamb_step() sets next = current - rate * step.
+/// LAMB passes over a variable twice. lamb_moments() computes the moments, and adds to LambSums the squares of the
+/// variable's elements and of their steps. lamb_step() then sets next = current - rate * step.
 struct LambSums {
   double variable = 0;
   double step = 0;

@@ -39,7 +39,7 @@ struct Pass {
   }
 };
 
-/// One update of one variable, without its arrays and gradients.
+/// What one update of one variable depends on besides its weights, slots and gradients.
 struct Update {
   const UpdateRule& rule;
   double learning_rate;
@@ -62,7 +62,7 @@ struct RuleRow {
   int32_t (*apply_whole)(const Update& update, const Pass& whole, const Contributions& contributions) = nullptr;
 };
 
-/// The row of a kind. Null for an unknown kind, which may come from a newer version.
+/// The row for `kind` in the table of update rules. Null for an unknown kind, which may come from a newer version.
 const RuleRow* find_row(UpdateRule::Kind kind);
 /// Returns the row of the table for the kind of `rule`. An unknown kind gets a row without slots, because rules that a
 /// server has received are used before they are validated.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Objects that the connections, listeners and attempts of one environment share. This folder contains what transports over
-/// a socket of the event loop have in common; tcp and shm add only how peers meet, and how bytes are moved.
+/// a socket of the event loop have in common; tcp and shm add only how two peers connect, and how bytes are moved.
 #include <utility>  // Boost 1.74's Asio needs it without including it.
 
 #include <boost/asio/io_context.hpp>

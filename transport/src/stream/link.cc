@@ -135,7 +135,8 @@ void Link::fail(const Error& reason) {
   stalled_.reset();
   outgoing_.close(reason);
   outgoing_.discard();
-  incoming_.close(*outgoing_.closed());  // If this side closed first, its reason counts.
+  // Not `reason`: if this side had closed the connection before, receivers get the reason of that close.
+  incoming_.close(*outgoing_.closed());
   senders_->stop();
   receiver_->stop();
 }

@@ -59,7 +59,8 @@ class Link : public Holder, public std::enable_shared_from_this<Link> {
   virtual void resume_reading() = 0;
   /// Called when this side has closed: the link delivers nothing any more, and only waits until the peer hangs up.
   virtual void stop_reading() = 0;
-  /// If the peer seems silent at `now`, reads what has arrived, since the pause may have been this side's own.
+  /// If the peer seems silent at `now`, reads what has arrived: perhaps the peer sent heartbeats, and this process did not
+  /// run in time to read them.
   virtual void look_for_heartbeat(SteadyTime now) = 0;
   virtual void send_heartbeat() = 0;
   /// False if the peer has hung up, while messages that it sent before are still to be read.
@@ -67,13 +68,15 @@ class Link : public Holder, public std::enable_shared_from_this<Link> {
   /// Closes the socket and drops everything that is in progress.
   virtual void release() = 0;
 
-  /// Gives a message to the task. False: there is no room, and nothing may be read until resume_reading().
+  /// Passes a received message to the task. False: the task's queue of received messages is full, and nothing more may be
+  /// read from the peer until resume_reading() is called.
   bool deliver(Message message);
   /// The largest body that is accepted now, in bytes.
   uint64_t bytes_max(bool farewell) const;
   /// Handles the peer's farewell message, which says why it closes. DataLoss if `message` is not an error message.
   Result<void> take_farewell(const Message& message);
-  /// Ends the connection at once. Never call it inside of a user's call, since it resumes coroutines that wait.
+  /// Ends the connection at once, and resumes the coroutines that wait. So never call it while a caller's send(), receive()
+  /// or other call on this connection runs.
   void fail(const Error& reason);
   /// Calls a member function of a derived class in a later turn of the loop.
   template <class Derived>

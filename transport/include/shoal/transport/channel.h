@@ -28,7 +28,7 @@ class Channel {
   Push push(Message& message) { return push_as(Sender::kWillNotWait, message); }
   /// As push(), but on kFull the caller then counts as waiting until stop_waiting().
   Push push_or_wait(Message& message) { return push_as(Sender::kWillWait, message); }
-  /// As push(), for the sender that has waited longest: takes `message`, full or not, unless the channel is closed.
+  /// As push(), for the sender that has waited longest: takes `message` even if the channel is full, but not if closed.
   Push push_waiting(Message& message) { return push_as(Sender::kHasWaited, message); }
   void stop_waiting();
   void credit_noticed();
@@ -72,9 +72,9 @@ Task<Result<void>> send_through(std::shared_ptr<Channel> channel, std::shared_pt
 Task<Result<Message>> receive_through(std::shared_ptr<Channel> channel, std::shared_ptr<WaitQueue> waits,
                                       std::shared_ptr<const std::string> peer, Deadline deadline);
 
-/// Converts the reason of a close to the error that waiting calls return. Cancelled, DeadlineExceeded and EndOfInput make
-/// sense only where they arose: a wait that took another's DeadlineExceeded for its own would wait again at once, for ever.
-/// So they become Unavailable; every other kind stays.
+/// Converts the reason of a close to the error that waiting calls return. Cancelled, DeadlineExceeded and EndOfInput become
+/// Unavailable; every other kind stays. Otherwise a caller would believe, for example, that its own deadline has passed,
+/// and would call again at once, for ever.
 Error closing_reason(Error reason);
 
 }  // namespace shoal::transport

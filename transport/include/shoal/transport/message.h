@@ -24,7 +24,8 @@ enum class MessageKind : uint8_t {
   kControl = 2,  ///< A verb, a JSON text and bytes, for everything that is neither large nor frequent.
   kPull = 3,     ///< Asks for weights; has no body.
   kWeights = 4,  ///< One version of a shard's weights, or of a part of them.
-  /// A part of a push: gradients for a range of a shard's arena; the chunk of the first range has the scalars.
+  /// A part of a push: the gradients of a range of the shard's weights. The chunk of the first range also has numbers such
+  /// as the learning rate.
   kChunk = 5,
   kSnapshot = 6,  ///< A part of a shard's state, for checkpoints and restores.
   kError = 7,     ///< Says that a request failed, with the error's kind and sentence.
@@ -37,7 +38,7 @@ inline constexpr MessageKind kMessageKindLast = MessageKind::kOrder;
 struct MessageHead {
   MessageKind kind = MessageKind::kControl;
   uint8_t status = 0;        ///< The status of a reply; see cluster/protocol.h.
-  uint64_t job = 0;          ///< 0 in Shoal's tasks, whose Hello names the job. Transports send it unchanged.
+  uint64_t job = 0;          ///< Always 0 in Shoal, since the Hello message names the job. Transports send it unchanged.
   uint64_t epoch = 0;        ///< A new epoch begins at each restore. Messages of older epochs have no effect.
   uint64_t incarnation = 0;  ///< The random number that the sending process drew at its start.
   uint64_t sequence = 0;     ///< Counts the sender's requests on a shard, from 1.
@@ -68,7 +69,7 @@ Result<void> verify(const Message& message);
 /// How a payload encodes the floats of an arena, a shard's contiguous memory (layouts: modules/cluster, state/codec.h).
 /// The numbers are sent over the network and never change.
 enum class Encoding : uint8_t {
-  kDense = 1,       ///< float32, in the arena's layout.
+  kDense = 1,       ///< float32, in the order of the shard's memory.
   kSparseRows = 2,  ///< Only the rows of tables that changed, and everything else as kDense.
   kBfloat16 = 3,    ///< bfloat16: half the bytes.
   kFloat16 = 4,     ///< float16: half the bytes.
@@ -88,7 +89,8 @@ struct Hello {
   std::string numerics;      ///< How the sender computes: backend, version, threads, data type.
   /// The variables of the model, one per line, so that a refusal can say what differs; empty if not known.
   std::string variables;
-  /// The meaning of the model's ids and logits, one subject per line, so that a refusal can say what differs.
+  /// What the model's ids and logits stand for (names of classes and the like), one subject per line, so that a refusal can
+  /// say what differs.
   std::string meaning;
   Encoding weights = Encoding::kDense;  ///< The encoding in which the sender wants to receive weights.
   std::string run = {};                 ///< The id of the run; empty if the sender does not know it.
@@ -140,16 +142,17 @@ struct Chunk {
   uint64_t base_version = 0;  ///< The version of the shard that the gradients were computed with.
   uint64_t ordinal = 0;       ///< The number of the batch in the trainer's input.
   Encoding encoding = Encoding::kDense;
-  uint64_t range_begin = 0;  ///< The begin of the range, in bytes of the shard's arena.
+  uint64_t range_begin = 0;  ///< Where the range of gradients begins: an offset in bytes among the shard's weights.
   uint64_t range_end = 0;
   uint32_t chunk_index = 0;
   uint32_t chunk_count = 1;  ///< The number of chunks of this push to this shard.
-  /// True for the chunk of the first range, sent last: only a closing chunk's scalars, position and metrics are used.
+  /// True for the chunk of the first range, which is sent last. `scalars`, `position` and `metrics` of other chunks are
+  /// ignored.
   bool closing = false;
   uint64_t push = 0;                ///< The number of the push in its trainer's process, from 1: the same on all shards.
   std::string_view position;        ///< The input position after this batch, opaque, at most 64 KiB.
   std::span<const double> scalars;  ///< Learning rates and the like, in the order of the shard's spec.
-  StepMetrics metrics;              ///< Facts about the step, in a closing chunk.
+  StepMetrics metrics;              ///< Facts about the step. Only the push's last chunk (`closing`) has them.
   std::span<const std::byte> payload;
 };
 /// A chunk that is written in place, through the spans and set_metrics(). The payload, scalars and metrics of `fields` are
@@ -160,16 +163,16 @@ struct OutgoingChunk {
   std::span<double> scalars;
 };
 OutgoingChunk make_chunk(BufferPool& pool, const Chunk& fields, size_t payload_bytes, size_t scalar_count);
-/// Sets the metrics of a closing chunk that is not shared yet.
+/// Sets the metrics of a push's last chunk (Chunk::closing). No copies of `message` may exist yet, as they share its body.
 void set_metrics(Message& message, const StepMetrics& metrics);
 Result<Chunk> read_chunk(const Message& message);
 
 // --- kSnapshot -------------------------------------------------------------------------------------------------------
 struct SnapshotPart {
   uint64_t version = 0;
-  std::string_view name;     ///< The arena: "weights", "slot/0", "residual/2".
-  uint64_t offset = 0;       ///< The offset of this part in the named arena.
-  uint64_t total_bytes = 0;  ///< The size of the named arena.
+  std::string_view name;     ///< The array that this is a part of: "weights", "slot/0" or "residual/2".
+  uint64_t offset = 0;       ///< The offset of this part in that array.
+  uint64_t total_bytes = 0;  ///< The size of that array.
   std::span<const std::byte> payload;
 };
 Message make_snapshot_part(BufferPool& pool, const SnapshotPart& part);
@@ -189,7 +192,7 @@ struct PushId {
 
 /// The numbers are sent over the network and never change.
 enum class ReportKind : uint8_t {
-  kInStep = 1,  ///< The first report on a connection and in an epoch: which orders the shard has received so far.
+  kInStep = 1,  ///< The first report on a connection and in an epoch. It says which orders the shard has received so far.
   kHeld = 2,    ///< The shard has received the whole push.
 };
 struct Report {

@@ -48,8 +48,8 @@ class SimNetwork {
   /// Stops all traffic between the two until heal(). Messages that had not arrived are then sent again, unless their
   /// connection has ended meanwhile: then they never arrive. Attempts to connect wait for heal().
   void cut(std::string_view a, std::string_view b);
-  /// Stops the traffic from `from` to `to`. Messages in the other direction arrive, but without acknowledgements, so their
-  /// sender goes on until its queue is full and receives nothing.
+  /// Stops the traffic from `from` to `to`. Messages in the other direction arrive, but their acknowledgements do not. So
+  /// `to` can send until its queue is full, and receives nothing.
   void cut_one_way(std::string_view from, std::string_view to);
   void heal(std::string_view a, std::string_view b);
   void heal_one_way(std::string_view from, std::string_view to);

@@ -15,9 +15,9 @@
 
 namespace shoal::transport {
 
-/// 32 random bytes. As text: "shoal1-" and 48 characters of base64url (RFC 4648, section 5, no padding), which encode the
-/// bytes and the first 4 bytes of the XXH3-64 of "shoal1-" and the bytes, so that typing errors are found. A value type,
-/// wiped when destroyed.
+/// 32 random bytes. As text: "shoal1-" and 48 characters of base64url (RFC 4648, section 5, no padding). These encode the
+/// 32 bytes and a checksum of 4 bytes, so that typing errors are found. The checksum is the beginning of the XXH3-64 of
+/// "shoal1-" and the 32 bytes. A value type, wiped when destroyed.
 class Token {
  public:
   static constexpr size_t kBytes = 32;

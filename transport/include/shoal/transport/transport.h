@@ -80,9 +80,9 @@ class Connection {
   /// connection is closed and no message is left, returns the reason that the peer or this side gave (Unavailable, unless
   /// close() got another kind). DataLoss or InvalidArgument: the peer sent an invalid message; this closes the connection.
   virtual Task<Result<Message>> receive(Deadline deadline) = 0;
-  /// Sends the queued messages (for at most 1 s), then `reason` to the peer, and ends the connection; all waits return the
-  /// reason. Further calls have no effect. The kind of `reason` is sent too; Cancelled, DeadlineExceeded and EndOfInput,
-  /// which make sense here only, become Unavailable. A call on the strand sends at once as many bytes as the medium
+  /// Sends the queued messages (for at most 1 s), then `reason` to the peer, and ends the connection. Calls that wait on it
+  /// return the reason. Further calls have no effect. The peer gets the kind of `reason`, too, but Unavailable instead of
+  /// Cancelled, DeadlineExceeded and EndOfInput. A call on the strand sends at once as many bytes as the medium
   /// accepts; the rest is sent while the event loop runs, or when the environment ends.
   virtual void close(Error reason) = 0;
   virtual void set_receive_limit(uint64_t bytes) = 0;

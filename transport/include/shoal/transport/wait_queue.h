@@ -12,11 +12,12 @@ namespace shoal::transport {
 
 enum class WaitEnd : uint8_t { kWoken, kDeadline, kCancelled };  ///< kCancelled means that the environment was killed.
 
-/// The waits of one strand, in order. Waiting and waking allocate nothing: each wait lives in its coroutine's frame, and
-/// one timer serves all. The timer is lazy: it is set for the first deadline and, when it fires, moves to the earliest
-/// deadline that is still awaited. So a loop of receives with new deadlines changes the timer once per timeout, not once
-/// per message. Use all members on the strand only (or while it does not run). A frame that is destroyed while it waits
-/// leaves the queue by itself. After stop(), the last reference may be dropped on any thread.
+/// The waiting coroutines of one strand, in the order in which they began to wait. Waiting and waking allocate nothing: the
+/// entry of a coroutine lies in its frame, and one timer serves all. The timer is set for the first deadline. When it
+/// fires, it is set again for the earliest deadline that is still awaited. So a loop of receives with new deadlines changes
+/// the timer once per timeout, not once per message. Use all members on the strand only (or while it does not run). If a
+/// frame is destroyed while its coroutine waits, the entry is removed. After stop(), the last reference to the queue may be
+/// dropped on any thread.
 class WaitQueue : public std::enable_shared_from_this<WaitQueue> {
  public:
   explicit WaitQueue(Environment& env);

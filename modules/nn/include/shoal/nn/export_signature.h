@@ -11,7 +11,8 @@ namespace shoal::nn {
 /// The name of the signature for calls that do not name one (the same as in TensorFlow Serving).
 inline constexpr std::string_view kDefaultSignature = "serving_default";
 
-/// The result of one kind of call: each output has a name and is the prediction (or text prediction) with a given key.
+/// One way in which an exported model can be called. It lists the outputs of such a call: each has a name, and returns the
+/// prediction (or text prediction) with a certain key.
 struct ExportSignature {
   std::string name;
   std::vector<std::pair<std::string, std::string>> outputs;  ///< Pairs of an output's name and a prediction's key.

@@ -69,8 +69,8 @@ TrainOp train_op(TrainOp parts);
 
 /// The values that the scalars of `op` depend on, in the order of the scalars. A training program fetches these values.
 std::vector<Value> scalar_values(const TrainOp& op);
-/// Computes all scalars: at(global_step), or from `fetched`, the numbers of scalar_values(). `scalars` has one element for
-/// each.
+/// Sets scalars[i] to the number that op.scalars[i] has in this step. `fetched` has the numbers that the values of
+/// scalar_values() had in this step, in their order.
 void compute_scalars(const TrainOp& op, uint64_t global_step, std::span<const float> fetched, std::span<double> scalars);
 
 /// Combines several train ops: all their updates, one global step; a moving average that occurs in several of them counts
