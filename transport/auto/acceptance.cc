@@ -35,7 +35,8 @@ void Acceptance::close() {
   by_tcp_->close();
   if (by_shm_) by_shm_->close();
   queue_->close();
-  // Destroys the negotiations in a later turn of the loop: one that has just admitted a peer may be the caller of close().
+  // The coroutines that negotiate with peers are destroyed in a later turn of the loop, since one of them may be running
+  // now: it may have admitted a peer and thereby resumed the code that calls close().
   const auto running = std::make_shared<Running>(std::move(running_));
   postbox_->post([self = shared_from_this(), running] { self->queue_->wake_all(); });
 }

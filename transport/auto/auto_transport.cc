@@ -116,7 +116,8 @@ class AutoTransport final : public Transport {
   Result<std::unique_ptr<Listener>> listen(Endpoint at, LinkOptions options) override {
     SHOAL_TRY_VOID(check_scheme(at));
     SHOAL_TRY(Transport* const tcp, env_.transport("tcp"));
-    LinkOptions roomier = options;  // While a peer negotiates, it has a connection that the task's limit does not count.
+    // A peer that still negotiates has a connection, too, which must not count towards the limit that the task has set.
+    LinkOptions roomier = options;
     roomier.connections_max += kNegotiationsMax;
     SHOAL_TRY(auto by_tcp, tcp->listen(by("tcp", at), roomier));
     auto acceptance = std::make_shared<Acceptance>(postbox_, std::move(options), std::move(by_tcp), listen_by_shm(roomier));

@@ -47,7 +47,8 @@ class Pipe : public std::enable_shared_from_this<Pipe> {
   std::array<Channel, 2> channels_;  // Channel i has the messages that side i sends.
 };
 
-/// The end of `pipe` at `index`, made on that side's strand. `slot`: one of the listener's connections_max places, or null.
+/// Makes the Connection of side `index` of `pipe`. Call it on that side's strand. `slot`: one of the listener's
+/// connections_max places, or null.
 std::unique_ptr<Connection> make_connection(std::shared_ptr<Pipe> pipe, int index, std::shared_ptr<void> slot);
 
 }  // namespace shoal::transport::inproc

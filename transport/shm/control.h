@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The datagrams of the control socket (AF_UNIX, SOCK_SEQPACKET): the handshake, memory, and wake-ups. Numbers are in the
-/// machine's own byte order, since both ends are on it.
+/// The datagrams of the control socket (AF_UNIX, SOCK_SEQPACKET). They do the handshake, pass the descriptors of shared
+/// memory, and wake the other side. Numbers are in the machine's own byte order, since both sides run on one machine.
 #include <sys/types.h>
 
 #include <array>
@@ -21,7 +21,7 @@ struct Preamble {
   uint32_t protocol = kProtocolVersion;
   uint32_t layout = 0;
   uint16_t status = 0;                            ///< The answer: one of kWelcome..kFull.
-  HeartbeatMs heartbeat = 0;                      ///< The sender's interval; in an answer to 0 always 0.
+  HeartbeatMs heartbeat = 0;                      ///< The sender's interval. The answer to a 0 is 0, too.
   static constexpr uint32_t kMagic = 0x4d485353;  // "SSHM".
 };
 static_assert(sizeof(Preamble) == 16);
@@ -39,7 +39,7 @@ inline Heartbeat::Intervals intervals(const LinkOptions& ours, const Preamble& t
 struct Notice {
   enum Kind : uint32_t {
     kRing = 1,     ///< Wakes the peer, and serves as a heartbeat. Only the kind is sent.
-    kSegment = 2,  ///< Carries the memory of segment `id`, which has `bytes` bytes.
+    kSegment = 2,  ///< Carries the file descriptor of segment `id`, which has `bytes` bytes.
     kForget = 3,   ///< Segment `id` is not used any more.
   };
   uint32_t kind = kRing;

@@ -18,7 +18,7 @@ class Handshake final : public stream::Handshake {
   std::shared_ptr<Link> admit(stream::Acceptance& acceptance);
 
   const std::shared_ptr<Core> core_;
-  File accepted_;  // The socket, until socket_ watches it.
+  File accepted_;  // The accepted socket. begin() moves it to socket_, which the event loop watches.
   std::optional<Watched> socket_;
 };
 

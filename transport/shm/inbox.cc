@@ -20,8 +20,8 @@ MessageHead head_of(const Descriptor& descriptor) {
           .global_step = descriptor.global_step};
 }
 
-// The last word of the front is the length of the payload that follows in the FlatBuffer. It is set to 0, since the payload
-// stays outside.
+// `front` is a copy of a FlatBuffer up to its payload. Its last word, the length of the payload, is set to 0, since the
+// payload stays where the peer wrote it.
 void end_with_empty_payload(Buffer& front) {
   constexpr uint32_t kNone = 0;
   std::memcpy(front.data() + front.size() - sizeof kNone, &kNone, sizeof kNone);

@@ -27,7 +27,7 @@ Link::Link(const std::shared_ptr<Core>& core, HandshakeResult handshake, const L
 
 void Link::begin() {
   if (!socket_->is_open()) return fail(unavailable(*name_ + ": its socket cannot be watched"));
-  flush();  // Also makes the channel report new messages.
+  flush();  // Sends the queued messages. From now on, outgoing_ reports each new message.
   wait_notice();
 }
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// One connection after its handshake: sends and receives messages through the rings.
+/// One connection after its handshake: sends and receives messages through shared memory.
 #include "core.h"
 #include "inbox.h"
 #include "outbox.h"

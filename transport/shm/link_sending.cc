@@ -12,7 +12,8 @@ void Link::flush() {
     const Filled filled = fill_ring();
     if (filled == Filled::kAllSent) state_ = State::kLingering;
     if (filled == Filled::kSocketFull) wait_writable();
-    if (filled == Filled::kBroken) wake_soon();  // A later turn handles the error: this may run inside of a user's call.
+    // This may run inside of a caller's send(), so the event loop handles the error in a later turn.
+    if (filled == Filled::kBroken) wake_soon();
   }
   prepare_to_sleep();
 }

@@ -29,7 +29,7 @@ Descriptor describe(const Message& message, bool farewell) {
   return descriptor;
 }
 
-// Describes where the front of the body ends and the payload begins.
+// Sets how many bytes of the body come before its payload, and how many the payload has.
 void describe_body(const Message& message, Descriptor& descriptor) {
   const std::span<const std::byte> body = message.body->bytes();
   const std::span<const std::byte> payload = message.payload();

@@ -48,7 +48,7 @@ class Outbox {
   const int socket_;
   uint32_t written_ = 0;
   uint32_t taken_back_ = 0;
-  uint32_t known_read_ = 0;  // How many descriptors the peer has read, as last seen.
+  uint32_t known_read_ = 0;  // How many messages' descriptors the peer has read, as last seen.
   uint64_t in_ring_bytes_ = 0;
   std::array<uint64_t, kDescriptors> costs_{};
   std::array<Ref<const Buffer>, kSlots> out_;  // By slot: the buffers that the peer may read.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The memory that two processes share besides the messages themselves: for each direction, a ring of descriptors of
-/// messages and a ring of buffers given back. Each word has one writer. There are no locks, so none stays locked when a
-/// process is killed, and a descriptor that was not completely written was never published.
+/// The memory that two processes share besides the bodies of messages. It has two rings for each direction: one of
+/// descriptors, which describe messages, and one of the buffers that the receiver gives back. Each word has one writer.
+/// There are no locks, so no lock stays locked when a process is killed. A descriptor that was not completely written was
+/// never published.
 ///
-/// The other side can write all of this memory at any time. So each side keeps its own positions privately and only
-/// publishes them here, copies what it reads before it checks it, and checks every number.
+/// The other side can write all of this memory at any time. So each side keeps the numbers of what it wrote and read in its
+/// own memory and only copies them to here, copies what it reads before it checks it, and checks every number.
 #include <atomic>
 #include <cstdint>
 #include <cstring>
@@ -45,19 +46,19 @@ static_assert(sizeof(Descriptor) == 88 && std::is_trivially_copyable_v<Descripto
 struct Lane {
   alignas(64) std::atomic<uint32_t> written;     // How many messages' descriptors were written; set by the sender.
   alignas(64) std::atomic<uint32_t> read;        // How many messages' descriptors were read; set by the receiver.
-  alignas(64) std::atomic<uint32_t> given_back;  // How many slots were given back; set by the receiver.
+  alignas(64) std::atomic<uint32_t> given_back;  // How many buffers (slots) were given back; set by the receiver.
   alignas(64) std::atomic<uint32_t> returns[kSlots];
   alignas(64) Descriptor descriptors[kDescriptors];
 };
 
-/// The events that a sleeping side wants to be woken for, as bits. The side sets the bits and then checks once more. The
-/// side that causes such an event checks the bits, clears them and rings. All these accesses are sequentially consistent,
-/// so at least one of the two sides notices the other.
+/// The events for which a sleeping side wants to be woken, as bits. The side sets the bits, and then checks once more
+/// whether an event has happened. The other side, when it causes such an event, checks the bits, clears them, and wakes the
+/// sleeping side. All these accesses are sequentially consistent, so at least one of the two sides notices the other.
 enum Wants : uint32_t {
   kMessages = 1,   ///< A message's descriptor was written.
   kRoom = 2,       ///< A message's descriptor was read.
-  kSlotsBack = 4,  ///< A slot was given back.
-  kMemory = 8,     ///< A slot with a large body was given back.
+  kSlotsBack = 4,  ///< The receiver gave a buffer (slot) back.
+  kMemory = 8,     ///< The receiver gave a large buffer back.
 };
 
 struct RingsLayout {

@@ -36,10 +36,10 @@ struct shoal::transport::SimNetwork::State {
   const SimLink& link(const sim::Names& direction) const;
   /// True if the direction from `a` to `b` or the opposite one is cut, so that no exchange between them succeeds.
   bool is_cut(const std::string& a, const std::string& b) const { return cuts.contains({a, b}) || cuts.contains({b, a}); }
-  SteadyTime now() const;  // The tasks' clock; its zero if no task lives.
+  SteadyTime now() const;  // The time of the clock that all tasks share; 0 if no task lives.
 
-  /// Applies a fault: first settles everything that happened before it, then changes the state and wakes all waiting
-  /// coroutines.
+  /// Applies a fault: first ends the connections whose end was due before the fault, then calls `change`, and wakes all
+  /// waiting coroutines.
   template <class Change>
   void change(Change change) {
     const auto all = living_wires();
@@ -60,7 +60,7 @@ struct shoal::transport::SimNetwork::State {
   std::map<sim::Names, SimLink> links;
   std::map<sim::Names, SteadyTime> cuts;  // The cut directions, with the time of the cut.
   std::vector<std::weak_ptr<sim::Wire>> wires;
-  uint64_t wire_count = 0;  // Counts all wires so far.
+  uint64_t wire_count = 0;  // Counts all simulated connections (wires) so far.
   std::vector<std::weak_ptr<sim::Process>> processes;
   std::set<std::string, std::less<>> hosts_gone;                                // The tasks whose hosts lost power.
   std::map<std::string, std::shared_ptr<sim::Backlog>, std::less<>> listeners;  // By address.

@@ -118,7 +118,8 @@ Task<Result<Link>> connect_from(std::shared_ptr<Home> home, Endpoint to, LinkOpt
     const std::string there = known == state.homes.end() ? std::string() : known->second;
     const bool answers = now_there != Found::kNothing && now_there != Found::kSleeper;
     const Duration there_and_back = state.link({here, there}).latency + state.link({there, here}).latency;
-    // Looks again before woken_by, too: once a fault cuts off a frozen listener, the listener need not answer by woken_by.
+    // Looks at the listener again and again, even if woken_by is later: a listener that was only frozen may meanwhile be
+    // cut off, and then it need not answer by woken_by.
     const SteadyTime again = home->env.after(kLookAgain);
     const SteadyTime look_again = now_there == Found::kSleeper ? std::min(again, woken_by) : again;
     const SteadyTime then = answers ? home->env.after(there_and_back) : look_again;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A simulated connection: the messages on their way, and the state of both ends. Used on one thread, so without locks. The
-/// state advances only in calls: each call first settles everything that happened up to its time.
+/// state changes only in calls: each call first ends the connection if that was due before, for example after a silence.
 #include <algorithm>
 #include <array>
 #include <deque>
@@ -57,7 +57,7 @@ class Way {
   std::optional<Message> take(SteadyTime now);
   uint64_t take_acknowledged(SteadyTime now);
   const std::optional<Farewell>& farewell() const { return farewell_; }
-  /// When the next message, acknowledgement or farewell arrives in the present state; kNoDeadline if none is on its way.
+  /// When the next message, acknowledgement or farewell arrives. kNoDeadline: none is on its way, or a cut stops it.
   SteadyTime next_message() const { return parcels_.empty() ? kNoDeadline : expected(parcels_.front().arrival); }
   SteadyTime next_acknowledgement() const { return acks_.empty() ? kNoDeadline : expected(acks_.front().arrival); }
   SteadyTime end() const { return farewell_ ? expected(farewell_->arrival) : kNoDeadline; }

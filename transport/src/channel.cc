@@ -88,7 +88,7 @@ void Channel::close(Error reason) {
 }
 
 void Channel::discard() {
-  MessageQueue dropped;  // Destroyed after the lock is released, since bodies return to their pools.
+  MessageQueue dropped;  // Destroyed after the lock is released: giving the bodies back to their owners may take time.
   std::lock_guard lock(mutex_);
   std::swap(dropped, queue_);
 }

@@ -108,8 +108,8 @@ const char* flaw(const wire::Body& body, size_t rest_bytes) {
   return "no message inside";
 }
 
-// A payload outside of the FlatBuffer replaces the one inside, which then has to be empty and at the end, so that
-// whole_body() can append the payload there.
+// Checks a body whose payload lies outside of its FlatBuffer, in `buffer.rest()`. The FlatBuffer then has to end with an
+// empty payload, so that whole_body() can append the real one.
 const char* flaw_of_rest(const wire::Body& body, const Buffer& buffer) {
   const std::span<const std::byte> rest = buffer.rest();
   if (rest.empty()) return nullptr;

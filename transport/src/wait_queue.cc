@@ -5,8 +5,8 @@
 
 namespace shoal::transport {
 
-// The queue owns this coroutine while the coroutine sleeps, and ends it by destroying it. While the coroutine runs, the
-// queue may release it; the coroutine's frame then frees itself at the end.
+// The queue owns this coroutine while the coroutine sleeps, and stops it by destroying it. While the coroutine runs, the
+// queue may give it up. Then the coroutine returns by itself, and its frame is freed.
 struct WaitQueue::TimerPromise {
   Timer get_return_object();
   std::suspend_always initial_suspend() noexcept { return {}; }
@@ -43,7 +43,8 @@ void WaitQueue::arm(Deadline deadline) {
   stop();
   timer_at_ = deadline;
   timer_ = run_timer(generation_).handle;
-  const bool was_in_timer = std::exchange(in_timer_, true);  // The coroutine may end before it ever sleeps.
+  // While the timer's coroutine runs, stop() must not destroy it.
+  const bool was_in_timer = std::exchange(in_timer_, true);
   timer_.resume();
   in_timer_ = was_in_timer;
 }
@@ -84,7 +85,7 @@ void WaitQueue::wake_all() {
   // at `now`.
   Link now;
   if (empty()) return;
-  now.insert_before(ends_);  // Joins the ring of all waits, which becomes the ring of `now` when ends_ leaves it.
+  now.insert_before(ends_);  // Joins the circular list of all waits. When ends_ leaves the list, it becomes that of `now`.
   ends_.unlink();
   while (now.next != &now) end(*static_cast<Wait*>(now.next), WaitEnd::kWoken);
 }

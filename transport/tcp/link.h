@@ -53,7 +53,8 @@ struct LinkTerms {
 Preamble preamble_of(const LinkOptions& options, bool checksum);
 LinkTerms agree(const Preamble& ours, const Preamble& theirs);
 
-/// The state of an arriving frame. The head is collected here, the body at once in its final buffer.
+/// The state of an arriving frame. The bytes of its head are collected here. Its body is read directly into its final
+/// buffer.
 struct ReadState {
   FrameBytes head_bytes;
   size_t head_have = 0;

@@ -34,7 +34,7 @@ bool is_loopback(const SocketAddress& address);
 /// The address if `host` is numeric; else nothing, since the name has to be resolved.
 std::vector<SocketAddress> numeric_addresses(const HostPort& at);
 /// Checks that all addresses are loopback, or a credential encrypts, or `insecure` allows plain tcp (with one warning).
-/// Otherwise FailedPrecondition, with the alternatives.
+/// Otherwise FailedPrecondition, which says what the user can do instead.
 Result<void> check_secure(Logger& log, const Endpoint& endpoint, const std::vector<SocketAddress>& addresses,
                           const LinkOptions& options);
 

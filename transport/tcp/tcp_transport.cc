@@ -18,7 +18,7 @@ class TcpTransport final : public stream::StreamTransport<Core, Attempt> {
     SHOAL_TRY(const HostPort where, parse_host_port(at));
     std::vector<SocketAddress> addresses = numeric_addresses(where);
     if (addresses.empty()) {
-      // Blocks, which is acceptable: a task resolves its own name once, before anything else.
+      // resolve() blocks. That is acceptable here: a task resolves its own host name once, before anything else.
       error_code error;
       Resolver resolver(core_->io);
       for (const auto& entry : resolver.resolve(where.host, std::to_string(where.port), error))

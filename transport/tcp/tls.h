@@ -54,7 +54,8 @@ class TlsSession {
   /// The task that the peer's certificate names, once the handshake is complete; nothing if a token is used.
   virtual const std::optional<PeerIdentity>& identity() const = 0;
   virtual TlsFailure failure() const = 0;
-  /// Explains failure(): the library's words, such as "bad record mac"; for kPeer and kOurs what is wrong and what to do.
+  /// Explains failure(): OpenSSL's error text, such as "bad record mac". For kPeer and kOurs, a sentence says what is wrong
+  /// and what to do.
   virtual const std::string& failure_text() const = 0;
 };
 

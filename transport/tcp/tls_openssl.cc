@@ -61,7 +61,8 @@ class Session final : public TlsSession {
   TlsFailure failure() const override { return failure_; }
   const std::string& failure_text() const override { return failure_text_; }
 
-  /// OpenSSL calls these for a client's key, and for a server's key with a given identity.
+  /// OpenSSL calls use_key() to get a client's pre-shared key, and find_key() to get the key that a client has named to a
+  /// server by `identity`.
   static int use_key(SSL* ssl, const EVP_MD* digest, const unsigned char** identity, size_t* size, SSL_SESSION** session);
   static int find_key(SSL* ssl, const unsigned char* identity, size_t size, SSL_SESSION** session);
   /// OpenSSL calls this for each certificate in the peer's chain, from the CA on. `good` is OpenSSL's own verdict.

@@ -23,7 +23,8 @@ int64_t checked_head_size(Value x, const MultiHeadAttentionOptions& options) {
   return features / options.heads;
 }
 
-/// A dense layer with `units` outputs in scope `name`. It consists of `parts` parts, each with its own fans.
+/// A dense layer with `units` outputs in scope `name`. It combines `parts` projections of equal size, for example those to
+/// queries, keys and values. The initializer gets the fans of one of these projections.
 Value project(Value x, int64_t units, int64_t parts, std::string_view name, const MultiHeadAttentionOptions& options) {
   Graph& graph = x.graph();
   const auto scope = graph.scope(name);

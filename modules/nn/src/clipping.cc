@@ -10,8 +10,9 @@
 namespace shoal::nn {
 namespace {
 
-/// The factor for gradients whose norm is `norm`. Always finite, since servers refuse other scalars. A trainer checks
-/// the norm before (StepScalar::norm_of), unless RunConfig::allow_non_finite is true.
+/// The factor by which gradients with the norm `norm` are multiplied. It is always finite, since servers refuse any other.
+/// If the norm itself is not finite, a trainer makes no update (StepScalar::norm_of), unless RunConfig::allow_non_finite is
+/// true.
 double clip_factor(double limit, float norm) {
   if (is_nan(norm)) return 1;
   return norm > limit ? limit / double(norm) : 1;  // 0 for an infinite norm.

@@ -14,7 +14,8 @@ inline constexpr int64_t kFoldElements = 2048;
 /// True if there is only one gradient and it is used unchanged.
 bool is_alone(const Contributions& contributions);
 
-/// The gradient of elements [first, first + count), at most kFoldElements: folded into `room`, or the only gradient itself.
+/// Returns the gradient of elements [first, first + count), at most kFoldElements. The sum over several contributors is
+/// written to `room`; a single gradient (is_alone()) is returned without a copy.
 const float* gradient_at(const Contributions& contributions, int64_t first, int64_t count, float* room);
 
 }  // namespace shoal::nn

@@ -15,7 +15,7 @@ using Kind = Initializer::Kind;
 /// The standard deviation of a standard normal truncated at two standard deviations.
 constexpr double kTruncatedStddev = 0.87962566103423978;
 
-/// The largest orthogonal matrix, which bounds the work that a message from outside can cause.
+/// The largest number of elements of an orthogonal matrix. It bounds the work that a message from outside can cause.
 constexpr int64_t kMatrixElementsMax = int64_t(1) << 26;
 
 template <class T>

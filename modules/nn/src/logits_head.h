@@ -34,7 +34,7 @@ class LogitsHead : public Head {
     const std::vector<std::pair<std::string, Value>>& predictions;
     Value labels;   ///< The result of labels_of().
     Value losses;   ///< One for each label.
-    Value weights;  ///< Float32, [...] or one per logit; invalid: all are 1.
+    Value weights;  ///< Float32, one per label or one per logit. An invalid Value: all are 1.
 
     /// Returns the prediction that add_predictions() has set under this key.
     Value prediction(std::string_view key) const;
@@ -45,11 +45,11 @@ class LogitsHead : public Head {
   virtual std::vector<ExportSignature> signatures() const = 0;
   /// Converts labels from the form in which the input function gives them to the form that losses_of() takes.
   virtual Value labels_of(Value labels, Value logits) const = 0;
-  /// Computes losses [...] or [..., k].
+  /// Computes one loss for each label, [...], or one for each logit, [..., k].
   virtual Value losses_of(Value labels, Value logits) const = 0;
   /// Adds the meaning of the logits to `fact`: names of classes, or a link function. `fact` has their number already.
   virtual void add_meaning(MeaningFact& fact) const = 0;
-  /// Factors [...] that multiply the losses, in addition to the example weights; invalid: there are none.
+  /// Factors, one for each label, that multiply the losses in addition to the example weights. An invalid Value: none.
   virtual Value class_weights_of(Value labels) const;
   /// The metrics, named without the head's name.
   virtual std::vector<std::pair<std::string, Metric>> metrics_of(const Evaluated& evaluated) const = 0;

@@ -63,7 +63,8 @@ class RegressionHead final : public LogitsHead {
              to_string(shape) + (logits_dimension() == 1 ? " or " + to_string(without_last(shape)) : ""));
     }
     const Value numbers = column ? ops::reshape(labels, shape) : labels;
-    // Labels are checked before the conversion, so that errors can tell where a row was read.
+    // Labels are checked before they are converted to float32. Only then can the error for a bad label say from where its
+    // row was read.
     return as_floats(ops::check_range(numbers, range_));
   }
 

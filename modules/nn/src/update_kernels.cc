@@ -227,7 +227,8 @@ SHOAL_ALWAYS_INLINE float lamb_direction(const LambConstants& c, float m, float 
 
 SHOAL_VECTOR_LOOP int32_t lamb_moments(int64_t count, const LambConstants& constants, const float* g, const float* current,
                                        float* m, float* v, LambSums& sums) {
-  constexpr int64_t kLanes = 16;  // Lanes fix the order of sums, so every instruction set gives equal bits.
+  // Sixteen partial sums, one for each k modulo 16: a fixed order of additions, so every instruction set gives equal bits.
+  constexpr int64_t kLanes = 16;
   const LambConstants c = constants;
   double variable[kLanes] = {}, step[kLanes] = {};
   int32_t magnitudes[kLanes] = {};

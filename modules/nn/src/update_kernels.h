@@ -6,7 +6,8 @@
 
 namespace shoal::nn::kernels {
 
-// The left fold over contributors: g = scale * x, g += scale * x and g *= factor.
+// Sum up the gradients x of several trainers, in order: fold_first() sets g = scale * x, fold_next() adds scale * x to g,
+// and multiply() sets g = factor * g.
 void fold_first(int64_t count, float scale, const float* x, float* g);
 void fold_next(int64_t count, float scale, const float* x, float* g);
 void multiply(int64_t count, float factor, float* g);
@@ -20,7 +21,7 @@ int32_t nesterov(int64_t count, float rate, float decay, const float* g, const f
 int32_t adagrad(int64_t count, float rate, float epsilon, const float* g, const float* current, float* next, float* slot);
 
 struct AdamConstants {
-  float rate;  ///< The rate, corrected for the step.
+  float rate;  ///< The learning rate times sqrt(1 - beta2^t) / (1 - beta1^t), Adam's bias correction.
   float beta1;
   float one_minus_beta1;
   float beta2;

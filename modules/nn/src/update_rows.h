@@ -21,11 +21,11 @@ struct ConstantRow {
 /// One slot. Constants are given by their indexes; -1 means none.
 struct SlotRow {
   std::string_view name;
-  int only_with = -1;    ///< The slot exists only if this constant is not 0.
-  int starts_with = -1;  ///< The constant that is the initial value of every element. None: 0.
+  int only_with = -1;    ///< The slot exists only if the constant with this index is not 0.
+  int starts_with = -1;  ///< The index of the constant that is the initial value of every element. None: 0.
 };
 
-/// The arrays of one pass; at() advances all of them.
+/// The arrays that one call of a rule reads and writes. at() returns a part of each array, which begins at element `first`.
 struct Pass {
   int64_t count;
   const float* current;

@@ -29,7 +29,7 @@ class Attempt : public Holder, public std::enable_shared_from_this<Attempt> {
   void limit_handshake();
   void connected(std::shared_ptr<Link> link);
   void fail(Error reason) { finish(std::move(reason)); }
-  /// The address, ": " and `what`.
+  /// Returns "<address of the listener>: <what>", for errors.
   std::string sentence(std::string_view what) const { return to_string(to_) + ": " + std::string(what); }
 
   const std::shared_ptr<Core> core_;

@@ -9,7 +9,7 @@ namespace {
 
 asio::io_context& loop_of(Environment& environment) {
   asio::io_context* const io = event_loop(environment);
-  SHOAL_CHECK(io);  // The table of a virtual environment must not contain transports over sockets.
+  SHOAL_CHECK(io);  // Environments in virtual time have no event loop; do not give them transports over sockets.
   return *io;
 }
 

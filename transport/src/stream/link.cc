@@ -35,7 +35,7 @@ Link::Link(std::shared_ptr<Core> core, Peer peer, const LinkOptions& options, st
       incoming_(
           kReadAheadBytes,
           [this] {
-            // Called from the event loop only, so the coroutine may be resumed here.
+            // Only the event loop calls this function, so it may resume the coroutine that waits in receive().
             if (core_->open()) receiver_->wake_first();
           },
           [this] { later(&Link::end_stall); }),

@@ -53,7 +53,8 @@ class Link : public Holder, public std::enable_shared_from_this<Link> {
   virtual void begin() = 0;
   /// Sends as much of the queue as the medium takes, and in kFlushing the farewell message after it.
   virtual void flush() = 0;
-  /// As flush(), but without the loop running: waits for the medium until `deadline`.
+  /// As flush(), but for the time when the event loop no longer runs: waits, until `deadline`, for room in the socket or in
+  /// the shared memory.
   virtual void flush_until(SteadyTime deadline) = 0;
   /// Called when there is room for messages again, after deliver() returned false.
   virtual void resume_reading() = 0;
@@ -89,7 +90,7 @@ class Link : public Holder, public std::enable_shared_from_this<Link> {
   Heartbeat heartbeat_;
   Channel outgoing_;
   State state_ = State::kOpen;
-  std::optional<Error> broken_;     // An error found inside of a user's call. The event loop handles it later.
+  std::optional<Error> broken_;     // An error found during a caller's send(), say. The event loop handles it later.
   std::optional<Message> stalled_;  // A received message that incoming_ cannot hold yet. Reading pauses meanwhile.
 
  private:

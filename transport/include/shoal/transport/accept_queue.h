@@ -25,7 +25,8 @@ class AcceptQueue : public std::enable_shared_from_this<AcceptQueue> {
   /// Adds a connection and resumes a coroutine that waits for it, inside of this call. If the listener was closed, closes
   /// the connection.
   void push(std::unique_ptr<Connection> connection);
-  /// Returns the next connection. DeadlineExceeded; Cancelled once the listener is closed or the environment is killed.
+  /// Returns the next connection. DeadlineExceeded: none came in time. Cancelled: the listener was closed, or the
+  /// environment was killed.
   Task<Result<std::unique_ptr<Connection>>> accept(Deadline deadline) { return accept_on(shared_from_this(), deadline); }
   /// Closes the connections that are not yet accepted. wake_all(), which may be called later, resumes the coroutines that
   /// wait.

@@ -17,9 +17,9 @@ namespace shoal::transport {
 class Channel {
  public:
   using Notify = UniqueFunction<void()>;
-  /// `consumer_ready` is called once for each burst: when the consumer has found nothing (pop_or_arm) and a message arrives
-  /// or the channel closes. `credit_ready` is called when senders wait and there is room (credit) or the channel closes; it
-  /// is not called again before credit_noticed().
+  /// If pop_or_arm() has found no message, `consumer_ready` is called once: when the next message arrives, or the channel
+  /// closes. `credit_ready` is called when senders wait and there is room (credit), or the channel closes. It is not called
+  /// again before credit_noticed().
   Channel(uint64_t bytes_max, Notify consumer_ready, Notify credit_ready);
 
   enum class Push : uint8_t { kDone, kFull, kClosed };

@@ -120,7 +120,7 @@ struct Weights {
   uint64_t global_step = 0;              ///< The job's global step when the version was made (shard 0 only; 0 for others).
   Encoding encoding = Encoding::kDense;  ///< Any but kTopK.
   uint64_t base_version = 0;             ///< For kSparseRows: the payload's rows turn this version into `version`.
-  std::span<const std::byte> payload;    ///< The arena of the shard, encoded as `encoding` says.
+  std::span<const std::byte> payload;    ///< All weights of the shard, encoded as `encoding` says.
 };
 /// Makes a message with room for a payload of `payload_bytes`. The caller then writes all of it, with zeros as padding.
 Message make_weights(BufferPool& pool, size_t payload_bytes, Encoding encoding = Encoding::kDense);
@@ -150,7 +150,7 @@ struct Chunk {
   /// ignored.
   bool closing = false;
   uint64_t push = 0;                ///< The number of the push in its trainer's process, from 1: the same on all shards.
-  std::string_view position;        ///< The input position after this batch, opaque, at most 64 KiB.
+  std::string_view position;        ///< Where the trainer's input continues after this batch: opaque bytes, at most 64 KiB.
   std::span<const double> scalars;  ///< Learning rates and the like, in the order of the shard's spec.
   StepMetrics metrics;              ///< Facts about the step. Only the push's last chunk (`closing`) has them.
   std::span<const std::byte> payload;
@@ -211,7 +211,7 @@ enum class OrderKind : uint8_t {
   /// Keep these pushes and answer them, so that their trainers may compute another batch for the same commit.
   kAgain = 3,
   kFence = 4,  ///< Drop all pushes of these processes, and accept no more of them (PushId::number is ignored).
-  kHold = 5,   ///< Keep the state for a checkpoint. PushId: incarnation is the chief's process; number 1: with residuals.
+  kHold = 5,   ///< Keep the state for a checkpoint. The PushId names the chief's process; number 1: keep residuals, too.
   kSeal = 6,   ///< Accept no push any more.
 };
 struct Order {

@@ -44,7 +44,8 @@ struct LinkOptions {
   /// For connect() with a certificate: the task that has to answer; FailedPrecondition if another one does. (Host names
   /// prove nothing, since the addresses of tasks change.)
   std::optional<PeerIdentity> expected_peer;
-  /// If not set, tcp without encryption beyond loopback is refused (FailedPrecondition, with the alternatives).
+  /// False: tcp without encryption is refused unless the address is loopback. The error (FailedPrecondition) says what the
+  /// user can do instead.
   bool insecure = false;
   int connections_max = 1024;  ///< The largest number of connections of a listener; further peers are refused.
 };

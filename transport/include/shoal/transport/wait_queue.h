@@ -65,8 +65,8 @@ class WaitQueue : public std::enable_shared_from_this<WaitQueue> {
   Timer run_timer(uint64_t generation);
 
   Environment& env_;
-  Link ends_;                      // The sentinel of the ring of waits.
-  Wait* adding_ = nullptr;         // The wait that add() is adding: it may end before its coroutine is suspended.
+  Link ends_;                      // The sentinel of the circular list of waits.
+  Wait* adding_ = nullptr;         // The wait that add() is adding: its coroutine still runs, so it must not be resumed.
   std::coroutine_handle<> timer_;  // The coroutine that sleeps until the next deadline; null: none.
   bool in_timer_ = false;          // True while the coroutine timer_ runs: stop() then lets it end by itself.
   Deadline timer_at_ = kNoDeadline;

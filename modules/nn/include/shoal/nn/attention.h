@@ -19,7 +19,8 @@ struct MultiHeadAttentionOptions {
   /// An int64 [batch]: how many positions of the attended sequence are valid. None: all.
   Value lengths = {};
   bool use_bias = true;
-  /// The initializer of each projection. Its fans are computed from one head's part.
+  /// The initializer of the projections to queries, keys, values and result, each with its own fans. A projection is one
+  /// matrix for all heads.
   InitializerSpec kernel_initializer = glorot_uniform();
   InitializerSpec bias_initializer = zeros();
   Regularizer kernel_regularizer = {};

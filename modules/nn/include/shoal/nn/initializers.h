@@ -28,9 +28,9 @@ class InitializerSpec {
   /// Makes a spec that does not depend on fans.
   InitializerSpec(Initializer fixed);  // NOLINT: an Initializer converts to a spec
 
-  /// A distribution with variance `scale` / fan, where `fan` chooses the fan. `kind` is the distribution: uniform within
-  /// +-sqrt(3 * variance), normal, or truncated normal (widened so that it has this variance after truncation). Raises
-  /// InvalidArgument for a constant, or a scale that is not above 0.
+  /// A distribution with variance `scale` / n, where n is the fan-in, the fan-out or the mean of both, as `fan` says.
+  /// `kind` is the distribution: uniform within +-sqrt(3 * variance), normal, or truncated normal (widened so that it has
+  /// this variance after truncation). Raises InvalidArgument for a constant, or a scale that is not above 0.
   enum class Fan : uint8_t { kIn, kOut, kAverage };
   static InitializerSpec variance_scaling(double scale, Fan fan, Initializer::Kind kind);
 
@@ -54,17 +54,18 @@ InitializerSpec uniform(double low, double high);
 InitializerSpec normal(double mean, double stddev);
 /// Normal, redrawn until within two standard deviations.
 InitializerSpec truncated_normal(double mean, double stddev);
-/// Source: Glorot, Bengio, "Understanding the difficulty of training deep feedforward neural networks" (AISTATS 2010).
-/// Uniform within +-sqrt(6 / (fan_in + fan_out)); truncated normal of standard deviation sqrt(2 / (fan_in + fan_out)).
+/// glorot_uniform() is uniform within +-sqrt(6 / (fan_in + fan_out)). glorot_normal() is a truncated normal of standard
+/// deviation sqrt(2 / (fan_in + fan_out)). Source: Glorot, Bengio, "Understanding the difficulty of training deep
+/// feedforward neural networks" (AISTATS 2010).
 InitializerSpec glorot_uniform();
 InitializerSpec glorot_normal();
-/// Source: He, Zhang, Ren, Sun, "Delving deep into rectifiers" (ICCV 2015). Uniform within +-sqrt(6 / fan_in); truncated
-/// normal of standard deviation sqrt(2 / fan_in).
+/// he_uniform() is uniform within +-sqrt(6 / fan_in). he_normal() is a truncated normal of standard deviation
+/// sqrt(2 / fan_in). Source: He, Zhang, Ren, Sun, "Delving deep into rectifiers" (ICCV 2015).
 InitializerSpec he_uniform();
 InitializerSpec he_normal();
 
-/// Source: LeCun, Bottou, Orr, Müller, "Efficient backprop" (1998). Uniform within +-sqrt(3 / fan_in); truncated normal of
-/// standard deviation sqrt(1 / fan_in).
+/// lecun_uniform() is uniform within +-sqrt(3 / fan_in). lecun_normal() is a truncated normal of standard deviation
+/// sqrt(1 / fan_in). Source: LeCun, Bottou, Orr, Müller, "Efficient backprop" (1998).
 InitializerSpec lecun_uniform();
 InitializerSpec lecun_normal();
 

@@ -15,7 +15,7 @@ namespace shoal::nn {
 class SharedVariables {
  public:
   explicit SharedVariables(std::string name) : name_(std::move(name)) {}
-  /// Begins a call, which lasts as long as the returned scope.
+  /// Begins one call of the shared layers. The call ends when the returned scope is destroyed.
   Graph::Scope enter(Graph& graph);
 
  private:

@@ -28,8 +28,8 @@ class TextPrediction {
   bool by_position() const { return by_position_; }
   /// The names of the ids. Empty: ids are written as digits.
   std::vector<std::string> vocabulary() const;
-  /// Returns a kString tensor with the shape of `source`, which contains ids (int64) unless by_position(). InvalidArgument
-  /// for an id that the vocabulary lacks.
+  /// Returns a kString tensor with the shape of `source`. `source` contains ids (int64); if by_position(), its values are
+  /// ignored. InvalidArgument for an id that the vocabulary lacks.
   Result<Tensor> map(TensorView source) const;
 
  private:
