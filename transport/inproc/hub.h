@@ -15,12 +15,14 @@ namespace shoal::transport::inproc {
 struct Backlog {
   std::mutex mutex;
   // `mutex` guards the members up to connection_count.
+
   // Pipes that are not yet accepted, with their slots.
   std::deque<std::pair<std::shared_ptr<Pipe>, std::shared_ptr<void>>> waiting;
   bool open = true;
   bool acceptor_waits = false;
   uint64_t connection_count = 0;  // Counts all connections so far, to number the names of the peers.
   // The members below are set once, so they need no lock.
+
   // Counts the pipes that wait or are accepted.
   std::shared_ptr<std::atomic<int>> slots_taken = std::make_shared<std::atomic<int>>(0);
   LinkOptions options;

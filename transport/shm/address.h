@@ -15,9 +15,9 @@ struct SocketName {
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
 };
 
-/// An address is any text of up to 80 characters. In TF_CONFIG it is "host:port": if the host is a numeric address, it has
-/// to be one of this machine, else FailedPrecondition; a host name is not resolved. InvalidArgument if the text is no
-/// address.
+/// Returns the name of the socket for an address, which is any text of up to 80 characters; else InvalidArgument. Addresses
+/// from TF_CONFIG have the form "host:port". A host name is not resolved. A numeric host has to be an address of this
+/// machine, else FailedPrecondition.
 Result<SocketName> socket_name(const Endpoint& endpoint);
 
 }  // namespace shoal::transport::shm

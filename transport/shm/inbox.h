@@ -35,7 +35,7 @@ class Inbox : public std::enable_shared_from_this<Inbox> {
   /// The payload of a received message, in the peer's memory, while this process uses it. The peer knows it by `slot`.
   struct Held final : BufferOwner {
     void take_back(Buffer* buffer) override;
-    // `inbox->mutex_` guards all members. `inbox` is null while the slot belongs to the peer.
+    // `inbox->mutex_` guards all members. `inbox` is null while this process does not use the slot.
     std::shared_ptr<Inbox> inbox;
     std::shared_ptr<const Mapping> memory;
     Ref<const Buffer> front;

@@ -88,10 +88,10 @@ class Rings {
 class Doorbell {
  public:
   Doorbell(std::shared_ptr<const Rings> rings, int socket) : rings_(std::move(rings)), socket_(socket) {}
-  /// Call it after publishing events `what` (bits of Wants): rings if the other side sleeps and wants to be woken for one
-  /// of them.
+  /// Call it after causing the events `what` (bits of Wants): wakes the other side if it sleeps and wants to be woken for
+  /// one of them.
   void notify(uint32_t what);
-  /// Stops all further ringing, so that the socket may be closed.
+  /// Makes further calls of notify() do nothing, so that the socket may be closed.
   void close();
 
  private:

@@ -83,8 +83,8 @@ void Attempt::continue_handshake() {
                                [self = stream::self_of(this)](const error_code&) { self->continue_handshake(); });
 }
 
-/// Sends our preamble and reads the peer's; the TLS handshake is part of it. False: not yet finished, or `error` says why
-/// it failed.
+/// Does the TLS handshake, if there is one, sends our preamble and reads the peer's. False: the exchange has failed, as
+/// `error` says, or is not finished yet (would_block).
 bool Attempt::exchange_preambles(error_code& error) {
   if (!sent_) {
     const PreambleBytes ours = encode(ours_);

@@ -9,7 +9,8 @@
 namespace shoal::transport::tcp {
 namespace {
 
-/// A host that lost its power sends nothing. Without probes its connection would look alive until the next deadline.
+/// Turns on TCP's keep-alive probes. A host that lost its power sends nothing, so without probes its connection would look
+/// alive until the next deadline.
 void notice_dead_hosts(int socket) {
   constexpr int kOn = 1, kIdleSecs = 10, kIntervalSecs = 5, kProbes = 3;
   setsockopt(socket, SOL_SOCKET, SO_KEEPALIVE, &kOn, sizeof kOn);

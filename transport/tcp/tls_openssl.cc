@@ -182,7 +182,7 @@ int Session::judge(int good, X509_STORE_CTX* check) {
   Result<PeerIdentity> owner = owner_of(*X509_STORE_CTX_get_current_cert(check));
   if (!owner) {
     self.refusal_ = "its certificate " + owner.error().message();
-    X509_STORE_CTX_set_error(check, X509_V_ERR_INVALID_PURPOSE);  // Determines the alert that is sent.
+    X509_STORE_CTX_set_error(check, X509_V_ERR_INVALID_PURPOSE);  // Decides which alert the peer gets.
     return 0;
   }
   if (self.expected_peer_ && *owner != *self.expected_peer_) {
@@ -303,7 +303,8 @@ void Session::explain(int result, error_code& error) {
   fail(reason_of(code), text_of(code), error);
 }
 
-/// A client learns the server's verdict on its certificate only after its own part of the handshake is complete.
+/// Also called after a client's part of the handshake is complete: only then does it learn whether the server accepts its
+/// certificate.
 void Session::explain_refusal(unsigned long code, error_code& error) {
   const int reason = ERR_GET_REASON(code), alert = reason - SSL_AD_REASON_OFFSET;
   if (reason == SSL_R_CERTIFICATE_VERIFY_FAILED) return fail(TlsFailure::kPeer, refusal_, error);

@@ -16,7 +16,8 @@ Value add_weight(Graph& graph, std::string_view name, const Shape& shape, Fans f
   return weight;
 }
 
-/// Two steps in a row with decays d and e are one step with decay d * e, towards a mean of both values.
+/// Two updates of a moving average in a row, with decays d and e, equal one update with decay d * e and a weighted mean of
+/// both values.
 void keep_moving_average(Value variable, Value value, double decay) {
   std::vector<MovingAverage>& all = variable.graph().moving_averages();
   const auto before = std::find_if(all.begin(), all.end(), [&](const MovingAverage& a) { return a.variable == variable; });

@@ -19,7 +19,7 @@ std::string shortest(double number) {
 
 Value all_class_ids(Value class_ids, int64_t classes) {
   std::vector<float> ids(static_cast<size_t>(classes));
-  std::iota(ids.begin(), ids.end(), 0.0f);  // Exact for up to 2^24 classes.
+  std::iota(ids.begin(), ids.end(), 0.0f);  // A float is exact for the ids of up to 2^24 classes.
   const Value row = class_ids.graph().constant(Tensor::of<float>(Shape{classes}, std::span<const float>(ids)));
   return ops::cast(ops::add(ops::scale(as_floats(class_ids), 0), row), DType::kInt64);
 }

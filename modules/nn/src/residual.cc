@@ -24,7 +24,7 @@ Value residual_block(Value x, Mode mode, const ResidualBlockOptions& options) {
     return batch_norm(in, mode,
                       {.decay = options.decay, .epsilon = options.epsilon, .activation = activation, .name = name});
   };
-  // The shortcut comes first, so that the last normalization can add it in the same pass.
+  // The ops of the shortcut come first, so that the block's last normalization can add the shortcut in the same pass.
   Value shortcut = x;
   if (options.strides != Extent(1) || x.shape()[3] != Dim(options.filters)) {
     shortcut = norm(conv(x, 1, options.strides, "shortcut"), Activation::kNone, "shortcut_norm");

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The first checks of functions that make a train op from a loss. `who` names the function in errors.
+/// Checks with which several functions begin, all of which make a train op from a loss. `who` names the function in errors.
 #include <string>
 #include <vector>
 

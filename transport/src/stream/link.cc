@@ -60,7 +60,8 @@ void Link::check_heartbeat() {
   if (heartbeat_.is_silent(now)) return close(heartbeat_.silence_of(*name_));
   if (heartbeat_.is_due(now)) {
     send_heartbeat();
-    heartbeat_.sent(now);  // If the heartbeat could not be sent, queued bytes will reach the peer and serve as one.
+    // If there was no room for the heartbeat, other bytes are on their way, which also show the peer that this side lives.
+    heartbeat_.sent(now);
   }
   heartbeat_timer_->expires_after(heartbeat_.next() - now);
   heartbeat_timer_->async_wait([self](const error_code& error) {

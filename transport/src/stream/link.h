@@ -48,8 +48,8 @@ class Link : public Holder, public std::enable_shared_from_this<Link> {
   };
   Link(std::shared_ptr<Core> core, Peer peer, const LinkOptions& options, std::shared_ptr<void> slot);
 
-  /// Called once. Sends the queued messages (from then on the channel reports each new message), and begins to wait for
-  /// input.
+  /// Called once. Sends the messages that are queued in outgoing_, and begins to wait for input. From then on, outgoing_
+  /// reports each new message.
   virtual void begin() = 0;
   /// Sends as much of the queue as the medium takes, and in kFlushing the farewell message after it.
   virtual void flush() = 0;

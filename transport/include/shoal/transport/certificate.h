@@ -26,7 +26,8 @@ std::string to_uri(const PeerIdentity& task);
 /// InvalidArgument for anything that to_uri() does not write: a role has 1 to 32 of a-z, 0-9 and _, an index is 0 to 65535.
 Result<PeerIdentity> parse_task_uri(std::string_view uri);
 
-/// The period in which a certificate is valid, both ends included. (Not WallTime, which ends in 2262.)
+/// The period in which a certificate is valid, both ends included. Its times are in seconds, since Shoal's WallTime cannot
+/// express times after 2262.
 struct Validity {
   std::chrono::sys_seconds begin, end;
 };

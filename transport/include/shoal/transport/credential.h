@@ -23,7 +23,7 @@ inline constexpr const char* kKeyFile = "task.key";
 /// The places where a user may specify a task's credential.
 struct CredentialSources {
   TokenSources token;
-  std::optional<std::string> tls_dir;  ///< The folder with the three files above: --tls-dir, SHOAL_TLS_DIR.
+  std::optional<std::string> tls_dir;  ///< The folder with ca.pem, task.pem and task.key: --tls-dir, SHOAL_TLS_DIR.
 };
 /// Finds the credential; null if no source is set. `now` is the wall clock, with which the certificate's period is
 /// compared. Reads files of this machine, so a program calls it at its start and passes the result to its tasks.

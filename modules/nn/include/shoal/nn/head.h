@@ -35,7 +35,7 @@ struct HeadInput {
 struct HeadOutput {
   Mode mode = Mode::kTrain;  ///< Set by build().
   Value loss = {};           ///< A scalar. Invalid in kPredict.
-  /// Set in every mode. Each head documents its keys.
+  /// Pairs of a key and the predictions, set in every mode. The comment at each kind of head lists its keys.
   std::vector<std::pair<std::string, Value>> predictions{};
   std::vector<TextPrediction> text_predictions{};         ///< Predictions of text, made from the predictions above.
   std::vector<ExportSignature> signatures{};              ///< Set in kPredict only. The default signature is the first.

@@ -7,9 +7,9 @@
 namespace shoal::nn {
 
 enum class Mode : uint8_t {
-  kTrain = 1,    ///< There are labels; loss and train_op are needed.
-  kEval = 2,     ///< There are labels; loss and metrics are needed.
-  kPredict = 3,  ///< There are no labels; predictions are needed.
+  kTrain = 1,    ///< The model gets labels, and has to provide loss and train_op.
+  kEval = 2,     ///< The model gets labels, and has to provide loss and metrics.
+  kPredict = 3,  ///< The model gets no labels, and has to provide predictions.
 };
 
 std::string_view to_string(Mode mode);  ///< Returns "train", "eval" or "predict".
