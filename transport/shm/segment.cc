@@ -15,8 +15,8 @@ namespace shoal::transport::shm {
 namespace {
 
 // These constants are defined here, since they are newer than the oldest headers and kernels that Shoal is built for.
-constexpr unsigned kNoExecute = 0x0008U;  // MFD_NOEXEC_SEAL, Linux 6.3.
-constexpr int kSealFutureWrite = 0x0010;  // F_SEAL_FUTURE_WRITE, Linux 5.1.
+constexpr unsigned kNoExecute = 0x0008U;  // MFD_NOEXEC_SEAL, in Linux 6.3 or newer.
+constexpr int kSealFutureWrite = 0x0010;  // F_SEAL_FUTURE_WRITE, in Linux 5.1 or newer.
 
 Error none_left(size_t bytes, int number) {
   return unavailable(std::to_string(bytes) +

@@ -23,7 +23,7 @@ using CertificateExtensions = std::vector<std::pair<int, std::string>>;
 /// Makes a certificate that lacks only issuer, extensions and signature. A null `key` gives an error.
 Result<UnsignedCertificate> begin_certificate(const std::string& subject, const Validity& validity,
                                               OpenSslObject<EVP_PKEY> key, const CertificateSerial& serial);
-/// False if the library fails.
+/// False if OpenSSL fails.
 bool sign_certificate(X509& certificate, X509& issuer, EVP_PKEY& issuer_key, const CertificateExtensions& extensions);
 Result<KeyPair> to_pem(const UnsignedCertificate& made);
 

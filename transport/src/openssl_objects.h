@@ -35,7 +35,7 @@ std::vector<OpenSslObject<X509>> certificates_in(std::string_view pem);
 OpenSslObject<EVP_PKEY> key_in(std::string_view pem);
 /// Converts a time; nothing if `time` is null or malformed.
 std::optional<std::chrono::sys_seconds> to_time(const ASN1_TIME* time);
-/// The error for a call that fails only if memory has run out or the library is broken.
+/// The error for a call of OpenSSL that fails only if memory has run out or OpenSSL is broken.
 Error openssl_error(std::string_view what);
 
 }  // namespace shoal::transport

@@ -73,7 +73,7 @@ struct TlsOptions {
   /// (RFC 8446, section 5.5), which a long training exceeds.
   uint64_t records_per_key = uint64_t(1) << 22;
 };
-/// FailedPrecondition in a build without TLS; Internal if the library fails.
+/// FailedPrecondition in a build without TLS; Internal if OpenSSL fails.
 Result<std::shared_ptr<TlsContext>> make_tls_context(const Credential& credential, const TlsOptions& options = {});
 
 }  // namespace shoal::transport::tcp

@@ -10,7 +10,7 @@
 
 namespace shoal::transport::tcp {
 
-/// Makes `context` use `certificate` and trust its CAs. False if the library fails.
+/// Makes `context` use `certificate` and trust its CAs. False if OpenSSL fails.
 bool use_certificate(SSL_CTX& context, const Certificate& certificate);
 /// The task that the certificate names; FailedPrecondition if it names none.
 Result<PeerIdentity> owner_of(X509& certificate);

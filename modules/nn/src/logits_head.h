@@ -47,7 +47,7 @@ class LogitsHead : public Head {
   virtual Value labels_of(Value labels, Value logits) const = 0;
   /// Computes one loss for each label, [...], or one for each logit, [..., k].
   virtual Value losses_of(Value labels, Value logits) const = 0;
-  /// Adds the meaning of the logits to `fact`: names of classes, or a link function. `fact` has their number already.
+  /// Adds to `fact` what the logits stand for: names of classes, or a link function. `fact` has their number already.
   virtual void add_meaning(MeaningFact& fact) const = 0;
   /// Factors, one for each label, that multiply the losses in addition to the example weights. An invalid Value: none.
   virtual Value class_weights_of(Value labels) const;

@@ -42,7 +42,7 @@ class MultiHead final : public Head {
   }
 
  private:
-  /// Records in the graph's meaning() which of the joint logits belong to which head.
+  /// Records which of the joint logits belong to which head, in Graph::meaning(), which says what ids and logits stand for.
   void note_heads(Graph& graph) const {
     std::vector<std::string> texts;
     for (const auto& head : heads_)

@@ -7,7 +7,8 @@
 
 namespace shoal::nn {
 
-/// For each variable on which the loss depends only through look-ups of rows, the nodes of these look-ups; else none.
+/// Returns a list of nodes for each variable. If the loss depends on the variable only through look-ups of rows, the list
+/// has the nodes of all these look-ups; else it is empty.
 std::vector<std::vector<NodeId>> lookups_of(Value loss, const std::vector<Value>& variables);
 
 }  // namespace shoal::nn

@@ -18,7 +18,8 @@ Link::Link(std::shared_ptr<Core> core, Peer peer, const LinkOptions& options, st
       outgoing_(
           options.send_queue_bytes_max,
           [this] {
-            // A first message from the strand is sent at once; further ones collect while the medium is busy.
+            // Called for a message that finds outgoing_ empty. On the strand it is sent at once. Further messages collect
+            // in outgoing_ while they cannot be sent.
             if (core_->postbox->on_strand()) {
               flush();
             } else {
@@ -100,7 +101,7 @@ Result<void> Link::take_farewell(const Message& message) {
 
 void Link::close(Error reason) {
   outgoing_.close(closing_reason(std::move(reason)));  // Makes try_send() return false.
-  // On the strand, bytes that the medium accepts are sent now: the task may end next, and its loop not run again.
+  // On the strand, sends now what can be sent at once: perhaps the task ends next, and its event loop does not run again.
   if (core_->postbox->on_strand()) begin_flushing();
   later(&Link::end_reading);
 }

@@ -51,7 +51,7 @@ class Link : public Holder, public std::enable_shared_from_this<Link> {
   /// Called once. Sends the messages that are queued in outgoing_, and begins to wait for input. From then on, outgoing_
   /// reports each new message.
   virtual void begin() = 0;
-  /// Sends as much of the queue as the medium takes, and in kFlushing the farewell message after it.
+  /// Sends queued messages while the socket or the shared memory has room; in kFlushing, then also the farewell message.
   virtual void flush() = 0;
   /// As flush(), but for the time when the event loop no longer runs: waits, until `deadline`, for room in the socket or in
   /// the shared memory.

@@ -12,8 +12,8 @@
 namespace shoal::transport {
 
 /// A FIFO of messages from any number of producers to one consumer, bounded by bytes. Thread-safe, unless said otherwise.
-/// The two notifications run on the thread that caused them, without a lock; they should post to the strand of the waiting
-/// party.
+/// The channel calls its two notifications on the thread that causes them, without a lock. They should post to the strand
+/// of the task that waits.
 class Channel {
  public:
   using Notify = UniqueFunction<void()>;

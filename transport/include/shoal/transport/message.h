@@ -58,7 +58,7 @@ struct Message {
   size_t body_bytes() const { return body ? body->size() + body->rest().size() : 0; }
 };
 
-/// `body` in one piece, for transports that carry bytes: the body itself, or, if its payload lies elsewhere
+/// Returns `body` in one piece, for transports that send bytes: `body` itself or, if its payload lies outside of its buffer
 /// (Buffer::rest()), a copy that contains both.
 Ref<const Buffer> whole_body(BufferPool& pool, const Ref<const Buffer>& body);
 
@@ -66,7 +66,7 @@ Ref<const Buffer> whole_body(BufferPool& pool, const Ref<const Buffer>& body);
 /// ranges. DataLoss names the mistake. Every transport calls it for each message that it receives.
 Result<void> verify(const Message& message);
 
-/// How a payload encodes the floats of an arena, a shard's contiguous memory (layouts: modules/cluster, state/codec.h).
+/// How a payload encodes an array of floats, such as all weights of a shard (layouts: modules/cluster, state/codec.h).
 /// The numbers are sent over the network and never change.
 enum class Encoding : uint8_t {
   kDense = 1,       ///< float32, in the order of the shard's memory.

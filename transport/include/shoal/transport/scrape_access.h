@@ -28,7 +28,7 @@ struct ScrapeAccess {
 ///
 /// For a task with a certificate: that certificate, no bearer secret, and the CAs that the task trusts.
 ///
-/// FailedPrecondition: this build has no TLS. Internal: the library fails.
+/// FailedPrecondition: this build has no TLS. Internal: OpenSSL fails.
 Result<ScrapeAccess> scrape_access(const Credential& credential);
 
 }  // namespace shoal::transport

@@ -23,7 +23,7 @@ struct SimLink {
   double duplication = 0;                            ///< The fraction of packets that are sent twice, in [0, 1].
 };
 
-/// The network that connects the tasks of one simulation. Use it only on the thread that runs the world.
+/// The network that connects the tasks of one simulation. Use it only on the thread that runs the VirtualWorld.
 ///
 ///   auto network = std::make_shared<SimNetwork>(seed, SimLink{.latency = 25ms, .bytes_per_second = 1.25e6});
 ///   world.add_task({.task = "worker 0", .transports = {{"sim", sim_factory(network, "worker 0")}}});

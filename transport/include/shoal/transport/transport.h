@@ -83,8 +83,8 @@ class Connection {
   virtual Task<Result<Message>> receive(Deadline deadline) = 0;
   /// Sends the queued messages (for at most 1 s), then `reason` to the peer, and ends the connection. Calls that wait on it
   /// return the reason. Further calls have no effect. The peer gets the kind of `reason`, too, but Unavailable instead of
-  /// Cancelled, DeadlineExceeded and EndOfInput. A call on the strand sends at once as many bytes as the medium
-  /// accepts; the rest is sent while the event loop runs, or when the environment ends.
+  /// Cancelled, DeadlineExceeded and EndOfInput. A call on the strand sends at once all bytes for which the socket or the
+  /// shared memory has room. The others are sent while the event loop runs, or when the environment ends.
   virtual void close(Error reason) = 0;
   virtual void set_receive_limit(uint64_t bytes) = 0;
 };
