@@ -147,8 +147,8 @@ void Link::read() {
     while ((*next)->has_body && !inbox_->knows_segment((*next)->segment) && reads() && take_notice()) {
     }
     if (!reads()) return;
-    // The peer gave back some of this side's buffers before it sent the message. The task that gets the message can then
-    // reuse these buffers for its answer.
+    // Takes back the buffers that the peer gave back before it sent the message, so that the task that gets the message can
+    // reuse them for its answer.
     take_back();
     spin_until_ = core_->env.now() + spin_;
     if (const Result<void> taken = take(**next); !taken) return protocol_error(taken.error());
