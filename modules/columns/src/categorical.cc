@@ -33,7 +33,7 @@ class ById final : public Definition, public Categories {
     ids = ops::check_range(
         ids, {.low = -1, .high = double(count() - 1), .whole = true, .what = "feature \"" + name() + "\": id"});
     if (ids.dtype() == DType::kInt32)
-      ids = ops::cast(ids, DType::kInt64);  // Not before check_range(), whose error says where a feature's row was read.
+      ids = ops::cast(ids, DType::kInt64);  // After the check: its error can name a row's file only for a fed feature.
     return {ids, {}};
   }
 

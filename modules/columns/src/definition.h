@@ -22,8 +22,9 @@ class Inputs {
   Value feature(const std::string& key, const std::string& column) const;
   /// Returns the values of each example as a list: [batch, L]. InvalidArgument for more than two dimensions.
   Value list_of(Value feature, const std::string& column) const;
-  /// Both add a fact to the model's meaning, which checkpoints record and compare: feature_means() says how a column uses
-  /// the feature `key`, column_means() says from what the column `name` is made.
+  /// The next two functions record what the model's ids stand for, in the graph's Meaning, which checkpoints store and
+  /// compare. feature_means() records how a column uses the feature `key`; column_means() records what the column `name` is
+  /// made from.
   void feature_means(const std::string& key, MeaningFact fact) {
     graph().meaning().add("features/" + key, std::move(fact));
   }
@@ -42,7 +43,7 @@ struct Ids {
   Value weights = {};  ///< Float32 with the shape of `ids`. An invalid Value: all weights are 1.
 };
 
-/// The part of a column that has ids. A layer looks up weights for these ids.
+/// The interface of columns that turn features into ids. A layer looks up weights for these ids.
 class Categories {
  public:
   virtual ~Categories() = default;
@@ -52,7 +53,7 @@ class Categories {
   virtual bool may_be_crossed() const { return true; }
 };
 
-/// The part of a column that has numbers. A deep part takes these numbers as its input.
+/// The interface of columns that turn features into numbers, which a network of layers takes as its input.
 class Numbers {
  public:
   virtual ~Numbers() = default;

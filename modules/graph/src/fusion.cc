@@ -98,7 +98,8 @@ void pool_before_relu(Flow& flow) {
     if (!rewrites_of(flow.nodes[size_t(relu)]).after_maxima) continue;
     const auto ways = ways_back(flow, readers, relu, pool);
     if (!ways) continue;
-    // After the exchange node `relu` is the pool and node `pool` the relu, so readers of the pooled values read the relu.
+    // Swaps the contents of the two nodes: index `relu` now has the pool, and index `pool` the relu after it. So nodes that
+    // read the pooled values from index `pool` now read them after the relu.
     exchange(flow, relu, pool);
     FlowNode& activation = flow.nodes[size_t(pool)];
     const ValueType pooled = flow.type({relu, 0});

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Describes the differences between two meanings in words.
+/// Describes in words how two models differ in what their ids and logits stand for (meaning.h).
 #include <algorithm>
 #include <array>
 
@@ -91,7 +91,7 @@ std::vector<Difference> differences(const Meaning& recorded, const Meaning& pres
     const bool some = !difference.was.empty() || !difference.is.empty();
     const bool both = !difference.was.empty() && !difference.is.empty();
     if (scope == MeaningScope::kWhole ? !some : !both) return;
-    if (!both) difference = {key, was, is};  // If one side has no facts, all facts of the other are shown.
+    if (!both) difference = {key, was, is};  // If only one model has facts that the other lacks, shows all facts of both.
     found.push_back(std::move(difference));
   };
   for (const auto& [key, facts] : recorded.facts()) compare(key);

@@ -13,7 +13,7 @@ namespace shoal {
 namespace rules {
 namespace {
 
-constexpr int64_t kWhole = -1;  // In the attribute "size": the whole axis, whether its size is a number or a symbol.
+constexpr int64_t kWhole = -1;  // As the attribute "size", it means the whole axis, be its size a number or a symbol.
 
 Outputs transpose_types(Types inputs, const Attributes& attributes) {
   const DimShape& from = inputs[0].shape;

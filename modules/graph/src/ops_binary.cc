@@ -95,11 +95,11 @@ void add_binary_ops(const AddOp& add) {
   };
   binary("div", div_gradient, {.of_constants = quotient});
   binary("pow", pow_gradient);
-  binary("pow_base_grad", {});      // b * a^(b - 1).
-  binary("pow_exponent_grad", {});  // a^b * log(a); 0 where a is 0 and b is not negative.
+  binary("pow_base_grad", {});      // d(a^b)/da = b * a^(b - 1).
+  binary("pow_exponent_grad", {});  // d(a^b)/db = a^b * log(a); 0 where a is 0 and b is not negative.
   binary("maximum", maximum_gradient);
   binary("minimum", minimum_gradient);
-  binary("maximum_grad", {});  // 1 where a > b, 1/2 where they are equal, else 0.
+  binary("maximum_grad", {});  // d(maximum(a, b))/da: 1 where a > b, 1/2 where they are equal, else 0.
   for (const char* name : {"equal", "not_equal", "less", "less_equal", "greater", "greater_equal"}) {
     add({.name = name, .inputs_min = 2, .inputs_max = 2, .shape_rule = comparison_types, .gradient = no_gradient});
   }

@@ -69,7 +69,8 @@ std::vector<Value> conv2d_transpose_gradient(const GradientRequest& request) {
   return result;
 }
 
-/// Padding, height and width of a transposed convolution's result. The shape rule later refuses invalid arguments.
+/// The padding of a transposed convolution, and the height and width of its result. Invalid arguments are not found here:
+/// the op's shape rule refuses them later.
 struct Transposed {
   std::vector<int64_t> padding{0, 0, 0, 0};
   std::vector<int64_t> size{0, 0};
@@ -177,8 +178,9 @@ Value global_avg_pool(Value x, std::string_view name) {
 Value global_max_pool(Value x, std::string_view name) {
   rules::graph_of("global_max_pool", x);
   rules::check_image("global_max_pool", x);
-  // A window of max_pool has at most 256 elements, so the maximum is taken along rows, then along columns, in as many steps
-  // as needed. The order of the axes keeps the rule that the first maximum (row by row) gets the gradient.
+  // A window of max_pool has at most 256 elements. So the maximum is first taken within each row, by several max_pools one
+  // after the other if a row is longer, and then likewise over the rows. In this order the first maximum (row by row) gets
+  // the gradient, as in max_pool.
   constexpr int64_t kStep = 256;
   const std::array<int64_t, 2> no_step{1, 1};
   for (size_t axis : {size_t(1), size_t(0)}) {

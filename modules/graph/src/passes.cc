@@ -180,7 +180,7 @@ Result<Flow> simplify(const Graph& graph, const std::vector<Value>& fetches, con
   SHOAL_TRY(Flow flow, extract(graph, fetches, updates, kept));
   merge_equal_nodes(flow);
   fold(flow);
-  merge_equal_nodes(flow);  // Comes after fold(), since nodes may have differed only by a view or a factor of 1.
+  merge_equal_nodes(flow);  // Again: fold() has removed views and factors of 1, so more nodes may be equal.
   pool_before_relu(flow);
   fuse_activations(flow);
   fuse_gradients(flow);

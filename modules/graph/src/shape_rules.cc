@@ -146,7 +146,7 @@ Result<void> expect_named_inputs(const Attributes& attributes, size_t count,
                                  std::initializer_list<std::string_view> required,
                                  std::initializer_list<std::string_view> optional) {
   SHOAL_TRY(const std::string list, string_attribute(attributes, "inputs"));
-  std::string expected;  // The attribute "inputs" that the expected names would give, in order.
+  std::string expected;  // What the attribute "inputs" should be: the names of the inputs, in the right order.
   size_t named = 0;
   auto take = [&](std::string_view name) {
     expected += expected.empty() ? "" : " ";

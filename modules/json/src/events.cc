@@ -44,7 +44,7 @@ class Keys {
     size_t begin = 0, size = 0;
   };
   std::string text_;             // All keys, joined.
-  std::vector<Key> keys_;        // The place of each key in text_.
+  std::vector<Key> keys_;        // For each key, where it begins in text_, and its size in bytes.
   std::vector<size_t> objects_;  // For each open object, the index of its first key in keys_.
 };
 

@@ -47,7 +47,7 @@ struct BoundariesOptions {
 /// boosting decision tree" (NIPS 2017); counts by QuantileSketch.
 Result<Boundaries> measure_boundaries(const data::Dataset& dataset, const std::vector<std::string>& features,
                                       const BoundariesOptions& options = {});
-/// Like measure_boundaries(), but raises errors as exceptions, for programs that do not handle them.
+/// Like measure_boundaries(), but raises errors as exceptions, so that a program need not check a Result.
 Boundaries boundaries_of(const data::Dataset& dataset, const std::vector<std::string>& features,
                          const BoundariesOptions& options = {});
 

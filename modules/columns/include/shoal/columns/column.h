@@ -11,8 +11,8 @@
 ///                                  embedding(categorical_by_hash("occupation", {.buckets = 50}), {.dimension = 8})};
 ///
 /// Features are [batch], [batch, 1] or [batch, L]. In the last case an example has a list of up to L values, padded with -1
-/// (ids) or "" (text). All functions raise InvalidArgument for options out of range, and for a column of a kind that does
-/// not fit.
+/// (ids) or "" (text). All functions raise InvalidArgument for options out of range, and for a column as argument that is
+/// of the wrong kind, such as one of text for bucketized().
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -55,8 +55,9 @@ struct BucketizedOptions {
   bool missing_bucket = false;  ///< True: NaN gets a bucket of its own, the last one. False: NaN is in no bucket.
 };
 /// A column whose ids say in which interval a number of `numeric` (after its normalizer) lies: below b1, [b1, b2), ..., at
-/// or above bn. Boundaries ascend, are finite and are compared as float32. `numeric` may contain NaN here even without a
-/// default value. Its name is "<key>_bucketized". In a deep part it is one-hot.
+/// or above bn. The boundaries b1 < ... < bn are finite, and are compared as float32. `numeric` may contain NaN here even
+/// without a default value. The new column's name is "<key>_bucketized". A network of layers gets each id as a one-hot
+/// vector.
 Column bucketized(const Column& numeric, std::vector<double> boundaries, BucketizedOptions options = {});
 
 struct IdentityOptions {
@@ -94,9 +95,9 @@ Column categorical_by_hash(std::string key, HashOptions options);
 /// nor crossed itself.
 class CrossKey {
  public:
-  CrossKey(const char* key);  // NOLINT: a key is a CrossKey
+  CrossKey(const char* key);  // NOLINT: an implicit conversion, so that crossed() takes keys
   CrossKey(std::string key);  // NOLINT
-  CrossKey(Column column);    // NOLINT: a column is a CrossKey
+  CrossKey(Column column);    // NOLINT: an implicit conversion, so that crossed() takes columns
   const std::optional<Column>& column() const { return column_; }
   const std::string& name() const;
 
@@ -126,8 +127,9 @@ struct EmbeddingOptions {
   std::optional<nn::InitializerSpec> initializer = std::nullopt;
   bool trainable = true;
 };
-/// A column with a learned row for each id of a categorical column; ops::embedding_bag() combines the rows of an example.
-/// Adds the variable "<name>/table" [ids, dimension]. Its name is "<name>_embedding".
+/// A column with a learned row of numbers for each id of `categorical`. If an example has several ids, ops::embedding_bag()
+/// combines their rows. The column's name is "<name of `categorical`>_embedding". A layer adds the rows as the variable
+/// "<the column's name>/table" [ids, dimension].
 Column embedding(const Column& categorical, EmbeddingOptions options);
 /// Makes one table for several categorical columns with the same number of ids. Returns an embedding column for each, in
 /// the order given, named "<name>_shared_embedding". The scope of the table is the names of the columns, sorted and joined

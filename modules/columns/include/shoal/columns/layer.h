@@ -27,8 +27,8 @@ struct LinearLayerOptions {
 };
 /// The sum of the weights of all columns, plus a bias: [batch, units] float32. Adds variables "<name>/<column>/weights",
 /// which are [ids, units] for categorical columns and [units, values] for others (for a column named "bias":
-/// "<name>/bias_column/weights"), and "<name>/bias" [units]. All are 0 at first. Raises the errors of input_layer(), but
-/// takes categorical columns without a wrapper.
+/// "<name>/bias_column/weights"), and "<name>/bias" [units]. All are 0 at first. Raises the errors of input_layer(), except
+/// that categorical columns need no indicator() or embedding() here.
 Value linear_layer(const nn::ValueMap& features, const std::vector<Column>& columns,
                    const LinearLayerOptions& options = {});
 

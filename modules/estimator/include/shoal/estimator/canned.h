@@ -27,13 +27,14 @@ namespace shoal {
 struct LinearOptions {
   std::vector<columns::Column> columns{};
   ops::Combiner combiner = ops::Combiner::kSum;  ///< How the weights of several ids of one column are combined.
-  /// Default: Ftrl, learning rate min(0.2, 1 / sqrt(number of columns)); in a wide and deep model min(0.005, ...).
+  /// Default: Ftrl with the learning rate min(0.2, 1 / sqrt(number of columns)). In a wide and deep model 0.005 replaces
+  /// 0.2.
   OptimizerChoice optimizer = {};
 };
 
-/// A deep neural network: each hidden layer on columns::input_layer() is a dense layer, the activation, dropout and batch
-/// normalization; a dense layer of logits follows. Kernels start Glorot uniform, biases 0. Variables:
-/// "dnn/input_layer/...", "dnn/hidden_<i>/...", "dnn/logits/...". Summaries of each layer:
+/// A deep neural network. Its input is columns::input_layer(). Each hidden layer consists of a dense layer, the activation,
+/// dropout and batch normalization. A last dense layer computes the logits. Kernels start Glorot uniform, biases 0.
+/// Variables: "dnn/input_layer/...", "dnn/hidden_<i>/...", "dnn/logits/...". Summaries of each layer:
 /// "dnn/hidden_<i>/fraction_of_zero_values", "dnn/hidden_<i>/activation" (histogram).
 struct DnnOptions {
   std::vector<columns::Column> columns{};

@@ -52,15 +52,16 @@ std::shared_ptr<Hook> stop_if_higher(std::string metric, double threshold, Early
 /// Stops once any result of `metric` is less than `threshold`.
 std::shared_ptr<Hook> stop_if_lower(std::string metric, double threshold, EarlyStoppingOptions options = {});
 
-/// Stops once a result comes `max_steps_without` global steps or more after the highest result so far without exceeding
-/// it. Results of earlier runs count: if the metric had already stopped rising before the job was started again, the
-/// job stops after its first step.
+/// Stops at a result that is not higher than the highest one so far, if at least `max_steps_without` global steps lie
+/// between the two. Results of earlier runs count: if the metric had already stopped rising before the job was started
+/// again, the job stops after its first step.
 std::shared_ptr<Hook> stop_if_no_increase(std::string metric, int64_t max_steps_without, EarlyStoppingOptions options = {});
 /// Like stop_if_no_increase(), for a metric that should fall.
 std::shared_ptr<Hook> stop_if_no_decrease(std::string metric, int64_t max_steps_without, EarlyStoppingOptions options = {});
 
-/// Stops once `should_stop` returns true. The hook calls it after each read, with all results at steps >= min_steps
-/// (maybe none). An exception of `should_stop` ends the run. Raises InvalidArgument for an empty function.
+/// Stops once `should_stop` returns true. The hook calls this function each time it has read the event files, with the
+/// results of all evaluations at steps >= min_steps (maybe none). An exception of `should_stop` ends the run. Raises
+/// InvalidArgument for an empty function.
 std::shared_ptr<Hook> stop_if(std::function<bool(const EvaluationHistory&)> should_stop, EarlyStoppingOptions options = {});
 
 }  // namespace shoal

@@ -46,11 +46,11 @@ struct EstimatorSpec {
   ///
   ///   spec.initial_values = {{"conv.*/kernel", nn::he_normal()}, {"out/bias", Tensor::of<float>({3}, {-1, 0, 1})}};
   ///
-  /// An initializer takes fan-in and fan-out from the variable's shape. Of these four, the last one that exists decides
-  /// how a variable starts: its layer's initializer; this field; a warm start that has the variable (rows that it lacks
-  /// start as this field says, unless it has a backup_initializer); a checkpoint in model_dir, which has all variables.
-  /// Values of an optimizer are not variables. Without a checkpoint, evaluate(), predict() and export_model() start the
-  /// same way, so set this field in all modes.
+  /// An initializer takes fan-in and fan-out from the variable's shape. Of these four, the last one that exists decides how
+  /// a variable starts: its layer's initializer; this field; a warm start that has the variable; a checkpoint in model_dir,
+  /// which has all variables. Rows for which a warm start has no values start as this field says, unless the warm start has
+  /// a backup_initializer. This field does not apply to the values that an optimizer keeps. Without a checkpoint,
+  /// evaluate(), predict() and export_model() start the same way, so set this field in all modes.
   ///
   /// InvalidArgument: in kTrain a pattern that matches no variable (the error lists the names); in all modes an invalid
   /// regular expression, values of another type or shape than the variable's, and an initializer that cannot make them.

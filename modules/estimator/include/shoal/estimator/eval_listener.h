@@ -36,7 +36,7 @@ class EvalListener {
   /// has not been evaluated.
   virtual bool before_eval() { return true; }
   /// Called after an evaluation and its exports, and in an evaluator also after a search that found nothing to evaluate.
-  /// Returns false to end now.
+  /// Returns false to end the evaluator (in local mode, training) now.
   virtual bool after_eval([[maybe_unused]] const EvalLook& look) { return true; }
 };
 

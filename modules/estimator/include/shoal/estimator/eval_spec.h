@@ -43,7 +43,7 @@ struct EvalSpec {
   int64_t throttle_secs = 600;
   /// The evaluator's wait before its first search for a checkpoint, seconds, >= 0. Local mode ignores it.
   int64_t start_delay_secs = 120;
-  /// Keeps the results of several evaluations apart: each writes to its own `eval_<name>`. Not empty, no slash.
+  /// Keeps the results of several evaluations apart: each writes to its own folder, `eval_<name>`. Not empty, no slash.
   std::optional<std::string> name = {};
   /// Hooks that run during each evaluation.
   std::vector<std::shared_ptr<Hook>> hooks{};

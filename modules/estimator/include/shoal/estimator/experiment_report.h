@@ -25,7 +25,7 @@ struct ExperimentReport {
   ExperimentStatus status = ExperimentStatus::kComplete;
   std::string error = {};  ///< The error message, if the status is kFailed.
   Params parameters = {};  ///< The program's own flags, and "steps", "batch" and "data-dir", as the program saw them.
-  Metrics metrics = {};    ///< Metrics of the last evaluation that this start made.
+  Metrics metrics = {};    ///< Metrics of the last evaluation since this start of the program; see `last`.
   /// Metrics and global_step of the last evaluation of the run, which an earlier start or another task may have made.
   /// Numbers that were read from event files have the precision of float32.
   Metrics last = {};

@@ -43,15 +43,16 @@ struct ExportProof {
 };
 
 /// Writes the export in `folder` as an ONNX file to the path `file`. The file appears whole or not at all. `folder` is one
-/// export; a folder of several exports is NotFound. Returns the file's inputs that are ids which the caller has to compute.
-/// Raises the errors of load_exported_model(), and InvalidArgument naming each node that cannot be written.
+/// export; a folder of several exports is NotFound. Returns those inputs of the file that take hashes instead of texts,
+/// which the caller has to compute. Raises the errors of load_exported_model(), and InvalidArgument naming each node that
+/// cannot be written.
 std::vector<convert::TransformedInput> write_onnx(const std::string& folder, const std::string& file,
                                                   const convert::OnnxOptions& options = {});
 Result<std::vector<convert::TransformedInput>> try_write_onnx(const std::string& folder, const std::string& file,
                                                               const convert::OnnxOptions& options = {});
 
-/// Splits features into rows, each one example for CppOptions::int8. InvalidArgument if a feature has no rows, or if
-/// features differ in their number of rows.
+/// Splits a batch of features into its rows. Each row becomes one of the examples from which CppOptions::int8 takes ranges
+/// of activations. InvalidArgument if a feature has no rows, or if features differ in their number of rows.
 Result<convert::Calibration> examples_of(const data::TensorMap& features);
 
 /// Writes the export in `folder` as C++ to <name>.h and <name>.cc in `directory`, which is made if it is missing. With

@@ -77,17 +77,19 @@ struct BestExporterOptions {
   /// Default: the folder of evaluations without a name.
   std::optional<std::string> event_dir = {};
   ExportFormat format = ExportFormat::kShoal;  ///< As LatestExporterOptions::format.
-  /// As LatestExporterOptions::proof. A result whose export fails the proof does not become the result to beat. After a
-  /// restart the exporter finds the result to beat in the event files (best_exporter()).
+  /// As LatestExporterOptions::proof. If the proof fails, the evaluation's result does not become the best one so far,
+  /// which later results have to exceed. After a restart the exporter takes the best result so far from the event files
+  /// (best_exporter()).
   ExportProof proof = {};
 };
 /// Exports whenever an evaluation is strictly better than the best one so far.
 ///
-/// At its first decision for a model_dir the exporter reads past results from event_dir. The result to beat is the one at
-/// the step of the newest export in its folder, or the best past result if there is no such export; without past results
-/// the first evaluation is exported. A past result of the step that is being evaluated counts only if the newest export has
-/// that step, because an earlier process may have been killed between result and export. Past results without the compared
-/// metric are skipped. A result is never exported if its loss, or the metric that `compare` reads, is NaN.
+/// At its first decision for a model_dir the exporter reads the results of past evaluations from event_dir, and takes one
+/// of them as the best so far: the result at the step of the newest export in the exporter's folder, or the best of all if
+/// no result has that step. Without past results the first evaluation is exported. A past result at the step that is being
+/// evaluated now is left out unless the newest export has that step, because an earlier process may have been killed after
+/// it wrote the result and before it exported. Past results without the compared metric are skipped. A result is never
+/// exported if its loss, or the metric that `compare` reads, is NaN.
 ///
 /// Raises InvalidArgument without a compare function, for exports_to_keep <= 0 or an empty name. An error of `compare` for
 /// the current evaluation ends the evaluating task.

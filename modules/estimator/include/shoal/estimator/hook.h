@@ -29,7 +29,7 @@ using NamedValues = std::vector<std::pair<std::string, Value>>;
 /// A name in the model, and the value or other thing that has the name.
 struct ModelName {
   std::string name;
-  Value value = {};                 ///< An invalid Value if the name stands for something else, such as a metric.
+  Value value = {};                 ///< The value of this name; invalid if the name stands for a metric or other thing.
   std::string_view what = "value";  ///< The kind of thing, for errors: "prediction", "summary".
 };
 

@@ -9,7 +9,8 @@
 
 namespace shoal {
 
-/// Images of the graph and their encoder. Only image_summary() names the PNG library, so other programs link without it.
+/// Images of the graph, and the function that encodes them as PNG. Only image_summary() refers to the PNG library, so
+/// programs that do not call it need not be linked with that library.
 struct ImageSummary {
   std::string name;
   Value images = {};

@@ -63,8 +63,9 @@ class InputFn {
   Call call_;
 };
 
-/// Makes the input for predictions from a file: the rows of the file in batches, with the features that the model
-/// takes. Labels are dropped. Any callable from a path to a Dataset or an InputFn. Empty until assigned.
+/// A function that makes the input for predictions from the file at `path`: the rows of the file in batches, with the
+/// features that the model takes. Labels are dropped. Any callable that takes a path and returns a Dataset or an InputFn
+/// can be assigned; until then it is empty.
 using PredictInput = std::function<InputFn(const std::string& path)>;
 
 }  // namespace shoal

@@ -7,8 +7,8 @@
 ///                         .layers = {{"conv2d", from_pytorch::conv("features.0")},
 ///                                    {"dense", from_pytorch::linear("classifier.1")}}});
 ///
-/// Each function takes the name of the layer in the file, with which the names of its tensors begin: "features.0" for
-/// "features.0.weight" and "features.0.bias". Either both layers have a bias or neither has one.
+/// Each function takes the name of the layer in the file. The names of the layer's tensors begin with it: for a layer
+/// "features.0" they are "features.0.weight" and "features.0.bias". Either both layers have a bias or neither has one.
 #include <cstdint>
 #include <map>
 #include <string>

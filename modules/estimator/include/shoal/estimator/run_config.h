@@ -186,7 +186,7 @@ struct RunConfigOptions {
   std::optional<int64_t> log_step_count_steps = 100;
   /// How many recent checkpoints stay, >= 0; 0 or None: all.
   std::optional<int64_t> keep_checkpoint_max = 5;
-  /// Keeps one more checkpoint per this many hours, > 0, for ever.
+  /// Besides the recent checkpoints, keeps one checkpoint per this many hours for ever. > 0.
   std::optional<double> keep_checkpoint_every_n_hours = 10000;
   /// Base seed for initializers, dropout and shuffles.
   std::optional<int64_t> random_seed = {};
@@ -202,9 +202,10 @@ struct RunConfigOptions {
   /// Allows infinite losses and norms, updates that write values that are not finite, and checkpoints with such values. By
   /// default these end training with NanLoss, and nothing of that step is saved. A loss that is NaN always ends training.
   bool allow_non_finite = false;
-  /// Address of /metrics (Prometheus) and /healthz (metrics_endpoint.h): "9400", a port for this machine alone, or
-  /// "ADDRESS:PORT"; port 0: a free one, which the log names. Tasks of one machine add their number in the job (chief or
-  /// master, ps, workers, evaluator) to the port. Beyond this machine a token or certificates are required. Default: none.
+  /// The address at which this process serves /metrics (Prometheus) and /healthz (metrics_endpoint.h). "9400" is a port for
+  /// this machine alone; "ADDRESS:PORT" can serve other machines, which requires a token or certificates. With port 0 the
+  /// system chooses a free port, which the log names. If processes of one job share a machine, each adds its number in the
+  /// job (in the order chief or master, ps, workers, evaluator) to the port. Default: none.
   std::optional<std::string> metrics = {};
   UpdateStrategyOptions update_strategy = {};
   /// The meaning of a terminate signal for shoal::run(), and run_cluster() if it handles signals. Other calls ignore it.

@@ -35,7 +35,7 @@ class SourceTensor {
   /// The sum of this tensor and `other`, which has the same shape.
   SourceTensor plus(SourceTensor other) const;
 
-  /// The name of the tensor that the first step is applied to.
+  /// The name of the tensor in the other model, to which steps() are then applied one after the other.
   const std::string& name() const { return name_; }
   const std::vector<SourceTensorStep>& steps() const { return steps_; }
 
@@ -49,9 +49,9 @@ class SourceTensor {
 struct SourceTensorStep {
   enum class Kind : uint8_t { kTranspose, kReshape, kParts, kJoin, kAdd };
   Kind kind = Kind::kReshape;
-  std::vector<int64_t> numbers = {};      ///< Axes, sizes, or the order of parts.
-  int64_t count = 0;                      ///< The number of parts.
-  std::vector<SourceTensor> others = {};  ///< The tensor to join or to add.
+  std::vector<int64_t> numbers = {};      ///< kTranspose: axes. kReshape: sizes. kParts: the order of the parts.
+  int64_t count = 0;                      ///< kParts: the number of equal parts into which axis 0 is cut.
+  std::vector<SourceTensor> others = {};  ///< kJoin, kAdd: one tensor, which is joined or added.
 };
 
 }  // namespace shoal

@@ -53,8 +53,11 @@ struct TaskHost {
   bool handle_signals = false;     ///< True: this task handles signals; at most one in a process may.
   std::shared_ptr<BufferPool> buffers = {};
   std::shared_ptr<cluster::UpdateObserver> observer = {};  ///< Observes the updates of the job; for simulations and tests.
-  std::optional<uint64_t> bytes_on_strand = {};  ///< ParameterServerOptions::bytes_on_strand; only simulations set it.
-  /// ShardSpec::own_part_bytes: a part of a shard ends once it has this size. Simulations, with small models, use less.
+  /// A parameter server computes updates of more bytes than this on other threads. Only simulations set this limit
+  /// (ParameterServerOptions::bytes_on_strand).
+  std::optional<uint64_t> bytes_on_strand = {};
+  /// The size from which a variable, or several together, travel between servers and trainers as a message of their own
+  /// (ShardSpec::own_part_bytes). Simulations use less, so that their small models need several messages, too.
   uint64_t own_part_bytes = cluster::kOwnPartBytes;
   /// Each checkpoint contains tensors smaller than this as a whole (checkpoint::Sharing::bytes_min).
   uint64_t table_bytes_min = uint64_t(1) << 20;
@@ -64,7 +67,8 @@ struct TaskHost {
   std::shared_ptr<monitor::ProgressDisplay> progress = {};  ///< Shows the progress of the local process or the chief.
   bool workers_show_progress = false;                       ///< True: each worker process shows its own progress, too.
   std::function<void(const TaskReport&)> report = {};       ///< Receives the report, once, on the task's thread.
-  /// The leading task calls this function on its compute thread, after it has locked the folder and before it trains there.
+  /// The task that leads the training (local process, chief or master) calls this function on its compute thread, after it
+  /// has locked model_dir and before it trains.
   std::function<void(const LedFolder&)> leads = {};
   /// Null: the task trains. Else train_and_evaluate() only predicts, then ends with Cancelled: the program's code
   /// behind that call must not run, since it expects a trained model.
@@ -72,7 +76,8 @@ struct TaskHost {
   /// Null: the task trains. Else train_and_evaluate() and Estimator::train() measure the input, then end with Cancelled.
   std::shared_ptr<MeasureInput> measure_input = {};
   std::optional<int64_t> profile_steps = {};  ///< The leading trainer profiles this many steps (profiler.h).
-  /// Measures the machine with this many threads, for profiles to compare kernels with. Default: the real machine.
+  /// Measures how fast the machine computes and reads memory with this many threads. Profiles compare the speed of kernels
+  /// with these limits. Default: measures the real machine. Simulations return fixed limits.
   std::function<backends::MachineLimits(int threads)> measure_limits = backends::measure_machine_limits;
   /// The job's token or certificate, with which tcp connections are encrypted.
   std::shared_ptr<const transport::Credential> credential = {};

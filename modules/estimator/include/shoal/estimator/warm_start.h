@@ -59,7 +59,7 @@ class WarmStartChoice {
 /// Patterns are regular expressions (ECMAScript's, which are nearly Python's) that match a whole name: "conv/.*" names all
 /// variables in that scope, "conv" only a variable of just that name.
 ///
-/// Mistakes end the call that begins with the warm start, before its first step; errors list the names that exist.
+/// Mistakes raise errors in the call that applies the warm start, before its first step. Errors list the existing names.
 /// InvalidArgument: a pattern, a name or a layer that fits no variable; tensors that the source lacks (all in one message);
 /// variables of different shapes or element types (except rows by token); a tensor of a layer without a variable for it in
 /// the model; more tokens than a variable has rows. NotFound: nothing exists at `from`. DataLoss, naming the file: it is

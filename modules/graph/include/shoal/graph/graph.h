@@ -145,9 +145,9 @@ class Graph {
   /// True in a scope that uses existing variables and makes none.
   bool finds_variables() const;
 
-  /// Makes one recomputed part of the nodes that are added while the object lives: gradients() computes their values a
-  /// second time, so the first values need no memory until then (nn::recompute()). Inside of another RecomputedPart it has
-  /// no effect.
+  /// Saves memory at the cost of computing twice (nn::recompute()). The nodes that are added while the object lives form a
+  /// part of the graph. gradients() adds the nodes of this part a second time for the backward pass, so their first values
+  /// need no memory until then. An object inside the lifetime of another one has no effect.
   class [[nodiscard]] RecomputedPart {
    public:
     explicit RecomputedPart(Graph& graph);

@@ -31,7 +31,8 @@ struct MeaningList {
   friend bool operator==(const MeaningList& a, const MeaningList& b) { return a.count == b.count && a.hash == b.hash; }
 };
 
-/// One fact about a feature, labels or a head.
+/// One fact about what the ids of a feature or of labels, or the logits of a head, stand for: the vocabulary behind the
+/// ids, for example.
 struct MeaningFact {
   std::string kind = {};                           ///< For example "vocabulary", "hash", "multi_class_head".
   std::map<std::string, std::string> values = {};  ///< Single values by name: {"buckets", "1000"}.
@@ -41,7 +42,7 @@ struct MeaningFact {
 /// Returns "vocabulary (4 words: ash, elm, fir, oak; missing_id 4)". Shows only the first items of a long list.
 std::string to_string(const MeaningFact& fact);
 
-/// Facts, grouped by their subject. A value type.
+/// What the ids and logits of a model stand for: facts, grouped by their subject, such as a feature. A value type.
 class Meaning {
  public:
   Meaning();
@@ -58,7 +59,7 @@ class Meaning {
   /// The facts of a key are in an order that does not depend on when they were added.
   using Facts = std::map<std::string, std::vector<MeaningFact>>;
   const Facts& facts() const;
-  /// True if some fact has a list with these items.
+  /// True if any fact in this object has a list equal to `list`: the same items in the same order.
   bool has_list(const MeaningList& list) const;
   /// A copy of this meaning, but with all facts of `other` under each key where `other` has a fact that this one lacks.
   Meaning updated_by(const Meaning& other) const;
@@ -93,9 +94,9 @@ enum class MeaningScope : uint8_t {
 /// the two meanings agree.
 std::optional<std::string> meaning_difference(const Meaning& recorded, const Meaning& present, MeaningScope scope);
 
-/// Compares a recorded text, found at `where` ("checkpoint m/model.ckpt-20"), with the meaning of a model. An empty text,
-/// as older versions wrote, agrees with everything. FailedPrecondition says what differs and what to do; DataLoss if the
-/// text is malformed.
+/// Compares the text `recorded`, which encode() made for the model at `where` ("checkpoint m/model.ckpt-20"), with the
+/// Meaning of the present model. An empty text, as older versions wrote, agrees with every model. FailedPrecondition says
+/// what differs and what to do; DataLoss if the text is malformed.
 Result<void> compare_meaning(std::string_view recorded, const std::string& where, const Meaning& present,
                              MeaningScope scope);
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Places the values of one run in one arena: values that are not needed at the same time share memory.
+/// Plans the memory of one run of a program: places all values in one block of memory (the arena). Values that are not
+/// needed at the same time may share memory.
 #include <cstddef>
 #include <cstdint>
 #include <span>

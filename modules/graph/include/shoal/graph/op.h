@@ -57,8 +57,8 @@ struct AttributeDef {
   static Boxed<Attribute> zero();  ///< The real number 0.
 
   std::string name = {};
-  /// The default value, whose type is also the attribute's type. A node may give a whole number for a real one, but no
-  /// other type. Real numbers are never NaN.
+  /// The default value, whose type is also the attribute's type. If that is a real number, a node may give an integer; no
+  /// other conversion is made. Real numbers are never NaN.
   Boxed<Attribute> otherwise = zero();
   bool required = false;  ///< True: each node has to give the attribute, and `otherwise` only states the type.
 };

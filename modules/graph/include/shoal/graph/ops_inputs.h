@@ -34,7 +34,7 @@ Value check_range(Value x, const CheckRangeOptions& options, std::string_view na
 struct BucketizeOptions {
   /// The op adds spacing * p to the id at position p of the last axis. 0: all positions share their ids.
   int64_t spacing = 0;
-  int64_t missing_id = -1;  ///< The id of NaN. The op adds spacing * position to it, too, unless it is -1.
+  int64_t missing_id = -1;  ///< The id of NaN. If it is not -1, spacing * p is added to it as to other ids.
 };
 /// Returns the number of the interval in which each x lies, that is, how many boundaries are <= x. With boundaries b1 <
 /// ... < bn, the result is 0 for x < b1, i for bi <= x < bi+1, and n for x >= bn.

@@ -41,8 +41,8 @@ struct EmbeddingBagOptions {
   /// and kSqrtN, a row whose weight is not above 0 is left out.
   Value weights = {};
 };
-/// Combines the rows of a table that each list of ids names into one row. Ids of -1 are left out; if no id is left, the
-/// result is 0. The table gets sparse updates as with embedding_lookup().
+/// For each list of ids, looks up the rows of a table and combines them into one row. Ids of -1 are left out; a list
+/// without other ids gives a row of zeros. The table gets sparse updates as with embedding_lookup().
 ///
 ///   table    [K, D]       float32
 ///   ids      [n..., L]    int64 or int32, each in [0, K), or -1; L is a number
@@ -64,8 +64,8 @@ struct TopK {
   Value values;   ///< [..., k] float32, largest first.
   Value indices;  ///< [..., k] int64, the positions of the values; of equal elements the first comes first.
 };
-/// The k largest elements along the last axis: x [..., C] float32, 1 <= k <= C, C a number. NaN counts as the largest. The
-/// gradient goes to the chosen elements.
+/// The k largest elements along the last axis of x, which is float32 [..., C]. The size C must be a number, not a symbol,
+/// and 1 <= k <= C. NaN counts as the largest. The gradient goes to the chosen elements.
 TopK top_k(Value x, int64_t k, std::string_view name = "");
 
 }  // namespace shoal::ops

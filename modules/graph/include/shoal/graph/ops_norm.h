@@ -14,7 +14,7 @@ struct NormOptions {
 };
 
 struct BatchNorm {
-  Value y;     ///< Has the shape and type of x.
+  Value y;     ///< The normalized x, with the shape and type of x.
   Value mean;  ///< [C], the mean of this batch.
   /// [C], this batch's estimate of the variance of all data: the sum of squares / (count - 1), 0 for a count of 1.
   Value variance;

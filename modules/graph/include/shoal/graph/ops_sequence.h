@@ -12,8 +12,8 @@ namespace shoal::ops {
 
 struct LstmOptions {
   Value initial_hidden = {};  ///< [n, U]. None: zeros.
-  Value initial_cell = {};    ///< [n, U]. Set both initial values or neither.
-  Value lengths = {};         ///< The length of each sequence, [n]. None: t for all.
+  Value initial_cell = {};    ///< [n, U]. Set both initial_hidden and initial_cell, or neither.
+  Value lengths = {};         ///< The length of each sequence, [n]. None: all sequences have all t positions.
 };
 struct Lstm {
   Value sequence;     ///< [n, t, U], h at every position; 0 behind a sequence's end.
@@ -38,7 +38,7 @@ Lstm lstm(Value projection, Value recurrent_kernel, const LstmOptions& options =
 struct GruOptions {
   Value recurrent_bias = {};  ///< [3U]. None: zeros.
   Value initial_hidden = {};  ///< [n, U]. None: zeros.
-  Value lengths = {};         ///< The length of each sequence, [n]. None: t for all.
+  Value lengths = {};         ///< The length of each sequence, [n]. None: all sequences have all t positions.
 };
 struct Gru {
   Value sequence;     ///< [n, t, U], h at every position; 0 behind a sequence's end.
@@ -68,7 +68,7 @@ struct AttentionOptions {
   double scale = 0;
 };
 struct Attention {
-  Value result;         ///< [n, t, H * D], the heads side by side.
+  Value result;         ///< [n, t, H * D], the results of the H heads side by side.
   Value probabilities;  ///< [n, H, t, s], how much each position attends to each key.
 };
 /// Scaled dot-product attention with H heads; the features of head j are the j-th part of the last axis:

@@ -10,7 +10,8 @@
 
 namespace shoal {
 
-/// One output of one node of a Flow. If node is -1, there is no value: the op uses only the shape of this operand.
+/// One output of one node of a Flow. As an operand with node = -1, it stands for an operand of which the op uses only the
+/// shape, which is in FlowNode::input_types. Such an operand needs no node that computes it.
 struct FlowValue {
   int32_t node = -1;
   int32_t output = 0;

@@ -20,8 +20,8 @@ struct Rewrites {
 
   // These members let the preceding op do the work of this op, too.
 
-  /// The activation function that this op computes, such as "relu"; empty: none. The node that produces the operand may
-  /// compute it instead, if its `takes_activation` names the same function.
+  /// The activation function that this op computes, such as "relu"; empty: none. A pass may let the node that produces this
+  /// op's operand compute the function instead, if the `takes_activation` of that node's op names the same function.
   std::string_view activation;
   /// The activation that this op applies to output 0 if its attribute "activation" names it; with "none" the op applies no
   /// activation. Empty: the op has no such attribute.
@@ -36,12 +36,13 @@ struct Rewrites {
 
   /// True: output 0 is input 0 where input 1, the result of an activation, is above 0, and 0 elsewhere.
   bool mask = false;
-  /// The index of the optional last input, which masks input 0 (see `mask`) before the op uses it. -1: the op has none.
+  /// The index of an optional last input. If it is present, the op uses input 0 only where this last input is above 0, and
+  /// 0 elsewhere (as an op with `mask` computes it). -1: the op has no such input.
   int masked_by = -1;
 
   // These members let passes exchange the order of an activation and a pooling.
 
-  /// True for a max pooling: output 0 has the largest element of each part of input 0, output 1 the elements' positions.
+  /// True for a max pooling: output 0 has the largest element of each window of input 0, output 1 has their positions.
   bool takes_maxima = false;
   /// True for the gradient of a takes_maxima op: output 0 has the elements of input 0 at the positions in input 1, and
   /// 0 elsewhere.

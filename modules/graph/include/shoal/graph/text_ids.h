@@ -31,7 +31,7 @@ struct TextEncoding {
   std::vector<std::string> missing = {""};
   int64_t missing_id = -1;
 
-  /// The number of ids, without unknown_id and missing_id; 0 if each id is a whole hash.
+  /// The number of ids, without unknown_id and missing_id. 0 if each id is the text's whole 64-bit hash (see `buckets`).
   int64_t size() const { return (vocabulary ? vocabulary->size() : 0) + buckets; }
   /// The id of one text, hashed by hash64() (random.h). InvalidArgument for an unknown text if refuse_unknown is set.
   Result<int64_t> id_of(std::string_view text) const;

@@ -9,7 +9,8 @@
 
 namespace shoal::json {
 
-/// Receives the pieces of a text in their order. An error that a function returns ends the reading.
+/// Its functions receive the parts of a JSON text (strings, numbers, keys, ...) in the order of the text. If one of them
+/// returns an error, reading ends.
 class Events {
  public:
   virtual ~Events() = default;
@@ -28,10 +29,11 @@ class Events {
   virtual Result<void> end_object() = 0;
 };
 
-/// Reads `text`, which must be one JSON value (RFC 8259, without a byte order mark), and gives its pieces to `events`.
-/// DataLoss, with the place in bytes from the start, if `text` is something else, if it has a number beyond the range of
-/// double, if lists and objects nest more than `depth_max` deep, and, at the end of an object, if that has a key twice.
-/// Otherwise returns the error of `events`. A longer text needs no deeper stack.
+/// Reads `text`, which must be one JSON value (RFC 8259, without a byte order mark), and calls a function of `events` for
+/// each string, number, key and so on. DataLoss, with the position in bytes from the start, if `text` is something else, if
+/// it has a number beyond the range of double, if lists and objects nest more than `depth_max` deep, or if an object has a
+/// key twice (noticed at the object's end). If a function of `events` returns an error, reading ends with that error. A
+/// longer text needs no deeper stack.
 Result<void> read_events(std::string_view text, int depth_max, Events& events);
 
 }  // namespace shoal::json

@@ -14,7 +14,7 @@ PrintedJson number_json(double value);
 /// Makes a number, or the text for one that is not finite, with the fewest digits that tell `value` from all other floats.
 PrintedJson number_json(float value);
 
-/// Makes the value of element `index` in row-major order, for any element type.
+/// Makes the JSON value of the element at `index` in row-major order; the tensor may have any element type.
 PrintedJson element_json(const Tensor& tensor, int64_t index);
 
 /// Makes nested lists, such as [[1,2],[3,4]] for the shape [2, 2], or a single value for a scalar, for any element type.
