@@ -19,7 +19,7 @@ struct Number {
   uint64_t count;
 };
 
-/// The distinct numbers of a sketch, ascending, and how often each occurs.
+/// The distinct numbers that `sketch` has collected, ascending, and how often each occurs.
 std::vector<Number> distinct_in(const QuantileSketch& sketch) {
   std::vector<Number> distinct;
   for (const QuantileSketch::Weighted& one : sketch.sorted()) {

@@ -26,7 +26,8 @@ class Indicator final : public Definition, public Numbers {
 
 class Embedding final : public Definition, public Numbers {
  public:
-  /// Whose table it is: the column's own, or shared. Of the columns that share it, the first counts its parameters.
+  /// Whether the column has a table of its own or shares one with other columns. The parameters of a shared table are
+  /// counted for only one of these columns, the one with kFirstOfShared.
   enum class Table : uint8_t { kOwn, kFirstOfShared, kShared };
   Embedding(std::string name, Column of, std::string scope, Table table, EmbeddingOptions options)
       : Definition(std::move(name)),

@@ -23,7 +23,8 @@ std::vector<Column> ordered(const std::string& layer, const nn::ValueMap& featur
   return columns;
 }
 
-/// Adds the columns of a layer to the model's meaning, which checkpoints record: the layer's weights follow their order.
+/// Records the names and sizes of a layer's columns in the graph's Meaning, which checkpoints store. The layer's weights
+/// are in the order of these columns, so a checkpoint fits only the same columns.
 void note_columns(Graph& graph, const std::string& name, const std::vector<Column>& columns, MeaningFact fact) {
   std::vector<std::string> texts;
   for (const Column& column : columns) {

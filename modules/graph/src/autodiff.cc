@@ -44,9 +44,10 @@ class Paths {
   std::map<Output, bool> targets_;
 };
 
-/// Adds the nodes of a recomputed part a second time, when the sweep reaches the part. Nodes are computed in the order in
-/// which they were added, so they are computed when they are needed. A value that is also used outside of its part is not
-/// recomputed, since it stays in memory anyway.
+/// Adds the nodes of a part that is recomputed (Graph::RecomputedPart) a second time, when the backward pass reaches the
+/// part. Nodes are computed in the order in which they were added, so the second values are not computed before the
+/// backward pass needs them. A value that is also used outside of its part is not recomputed, since it stays in memory
+/// anyway.
 ///
 /// Source of the method: Chen, Xu, Zhang, Guestrin, "Training deep nets with sublinear memory cost" (2016).
 class Recomputation {
@@ -62,7 +63,8 @@ class Recomputation {
     }
   }
 
-  /// Returns the value that the gradient rule of a node in recomputed part `part` reads in place of `value`.
+  /// For a `value` that the gradient rule of a node in the recomputed part `part` reads: returns the recomputed value, or
+  /// `value` itself if it is not recomputed.
   Value operator()(int part, Value value) {
     if (part < 0 || !is_inner(part, value)) return value;
     if (begun_.insert(part).second) add_again(part);
@@ -89,8 +91,9 @@ class Recomputation {
     }
   }
 
-  /// Returns the operand for a node that is added again. Values from outside of the part pass a recompute_from(), so
-  /// that the new node is not merged with the first one.
+  /// Returns what a node that is added a second time reads in place of `value`: the second value if the part computes it.
+  /// Values from outside of the part are read through ops::recompute_from(), so that no pass merges the second node with
+  /// the first.
   Value operand(int part, Value value) {
     if (is_inner(part, value)) return again_.at({value.node(), value.output()});
     if (is_source(value) && source_of(graph_.node(value.node()).op) != Source::kInput) return value;

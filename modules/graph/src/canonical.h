@@ -11,7 +11,8 @@
 
 namespace shoal {
 
-/// Collects bytes. The length of each part comes before the part if it varies, so different graphs never give equal bytes.
+/// Collects the bytes of the put() values. Before a text or list come its length, so that different graphs never give equal
+/// bytes.
 class Canonical {
  public:
   template <class T>

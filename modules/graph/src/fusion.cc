@@ -76,7 +76,7 @@ std::optional<std::vector<std::pair<int32_t, int32_t>>> ways_back(const Flow& fl
     if (!masks_it) return std::nullopt;
     ways.emplace_back(back, reader);
   }
-  // The exchange is refused if anything but the pool and the masks reads the relu's result.
+  // Relu and pool keep their order if any node besides the pool and these mask nodes reads the relu's result.
   if (readers.of({relu, 0}).size() != 1 + ways.size()) return std::nullopt;
   return ways;
 }

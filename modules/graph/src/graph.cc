@@ -46,7 +46,7 @@ struct Graph::State {
   };
   std::vector<NodeRange> recomputed_parts = {};  // In ascending order and without overlaps.
   int open_recomputed_parts = 0;
-  std::multimap<uint64_t, NodeId> encoded = {};  // Inputs that encoded_input() made; the key is hash_of_encoding().
+  std::multimap<uint64_t, NodeId> encoded = {};  // Inputs of encoded text, by hash_of_encoding().
 };
 
 namespace {
@@ -150,7 +150,7 @@ Value Graph::constant(Tensor value, std::string_view name) {
   Node node{.op = std::string(op_of(Source::kConstant)), .outputs = {{value.dtype(), value.shape()}}};
   node.constant = std::move(value);
   node.name = unique_name(name);
-  state_->used_names.erase(node.name);  // append() reserves the name itself and refuses a reserved one.
+  state_->used_names.erase(node.name);  // Undoes the reservation by unique_name(): append() reserves the name.
   return Value(this, append_or_raise(std::move(node)), 0);
 }
 
@@ -195,8 +195,9 @@ Result<void> Graph::add_variable(Variable variable) {
   return {};
 }
 
-/// Shared layers may be inside of shared layers, so the name is translated for each open scope, from the innermost
-/// outwards.
+/// Finds the variable that the first call of shared layers made under the corresponding name. Shared layers may contain
+/// shared layers. So for each open shared scope, from the innermost outwards, the scope's name at the beginning of `name`
+/// is replaced by the name of the scope that made the variables.
 Result<Value> Graph::find_shared(std::string name, const Shape& shape, DType dtype) {
   for (size_t i = state_->shared.size(); i-- > 0;) {
     const State::SharedScope& shared = state_->shared[i];
@@ -221,7 +222,7 @@ std::vector<Value> Graph::add(std::string_view op, std::vector<Value> inputs, At
                               std::string_view name) {
   Node node{.op = std::string(op), .inputs = std::move(inputs), .attributes = std::move(attributes)};
   node.name = unique_name(name.empty() ? op : name);
-  state_->used_names.erase(node.name);  // append() reserves the name itself and refuses a reserved one.
+  state_->used_names.erase(node.name);  // Undoes the reservation by unique_name(): append() reserves the name.
   if (const OpDef* def = state_->catalogue->find(op); def && def->random && !node.attributes.has("key")) {
     // The key depends on the name only: the seed is applied when the graph is compiled, so models that differ only in their
     // seeds have equal graphs.

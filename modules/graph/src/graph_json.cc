@@ -184,7 +184,7 @@ Result<Attribute> attribute_of(const Json& object) {
 
 Result<ValueType> type_of(const Json& object) {
   SHOAL_TRY(const std::string name, json::string_member(object, "dtype"));
-  const auto dtype = dtype_from_string(name);  // Text is allowed here; append() refuses it for all nodes but inputs.
+  const auto dtype = dtype_from_string(name);  // kString is allowed here; append() refuses it except for inputs.
   if (!dtype || (size_of(*dtype) == 0 && *dtype != DType::kString))
     return broken("\"" + name + "\" is not a type that a graph's values may have");
   SHOAL_TRY(const auto* shape, json::list_member(object, "shape"));

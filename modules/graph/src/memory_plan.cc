@@ -10,7 +10,7 @@
 namespace shoal {
 namespace {
 
-/// A range of the arena for one value, or for a chain of values that use the same memory one after the other.
+/// A range of the planned memory for one value, or for a chain of values that use the same bytes one after the other.
 struct Block {
   size_t bytes;
   int32_t first;
@@ -107,7 +107,7 @@ size_t largest_sum(const std::vector<Block>& blocks) {
     changes.emplace_back(block.first, int64_t(block.bytes));
     changes.emplace_back(block.last + 1, -int64_t(block.bytes));
   }
-  std::sort(changes.begin(), changes.end());  // Within a step, subtractions come first.
+  std::sort(changes.begin(), changes.end());  // In each step, blocks that end are subtracted before new ones are added.
   int64_t sum = 0;
   int64_t largest = 0;
   for (const auto& [step, bytes] : changes) largest = std::max(largest, sum += bytes);

@@ -22,7 +22,8 @@ Result<NamePattern> NamePattern::make(std::string text) {
   }
 }
 
-/// In these expressions a dot does not match a line break, but the name of a column may contain a line break.
+/// A name may contain line breaks (from a column's name), but a dot in an ECMAScript expression does not match them. So if
+/// a name does not match, tries it again with blanks in place of its line breaks.
 bool NamePattern::matches(std::string_view name) const {
   if (std::regex_match(name.begin(), name.end(), compiled_->regex)) return true;
   std::string in_one_line(name);

@@ -88,7 +88,7 @@ OpCatalogue::OpCatalogue() : ops_(new Ops) {
 }
 
 const OpCatalogue& OpCatalogue::built_in() {
-  // Never destroyed, as forever() does it (forever.h), since other static variables may use it until the process ends.
+  // Never destroyed, since other static variables may use it until the process ends. (forever() of forever.h is similar.)
   static const OpCatalogue& catalogue = *new OpCatalogue;
   return catalogue;
 }

@@ -11,7 +11,8 @@ namespace shoal {
 namespace rules {
 namespace {
 
-/// The number of features of one head in an operand [n, t, parts * heads * size].
+/// The number of features of one head, `size`, in an operand [n, t, parts * heads * size]. `parts` is 3 if the operand has
+/// query, key and value side by side, else 1.
 Result<int64_t> head_size(const ValueType& operand, std::string_view name, int64_t heads, int64_t parts = 1) {
   SHOAL_TRY_VOID(expect_float_rank(operand, 3, name));
   const Dim& features = operand.shape[2];

@@ -83,7 +83,7 @@ double matmul_multiply_adds(const Attributes& attributes, Operands inputs, Opera
   return double(outputs[0].elements()) * size_from_end(inputs[0], attributes.get_bool("transpose_a") ? 2 : 1);
 }
 
-/// The result [rows, columns] is a sum over all leading sizes of a.
+/// Each element of the result [rows, columns] is a sum over the whole batch, of (elements of a) / rows products.
 double matmul_sum_multiply_adds(const Attributes& attributes, Operands inputs, Operands outputs) {
   const double rows = size_from_end(inputs[0], attributes.get_bool("transpose_a") ? 1 : 2);
   return rows == 0 ? 0 : double(outputs[0].elements()) * double(inputs[0].elements()) / rows;

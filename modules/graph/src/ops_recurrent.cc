@@ -177,7 +177,8 @@ std::vector<Value> gru_gradient(const GradientRequest& request) {
                                     {"lengths", input_named(request, "lengths")},
                                     {"dsequence", request.output_gradients[0]},
                                     {"dlast_hidden", request.output_gradients[1]}});
-  // The gradient of h[t-1] recurrent_kernel^T. It equals dprojection except in the last third, which r multiplies.
+  // The gradient of the product h[t-1] recurrent_kernel^T. It equals the gradient of `projection`, except that its last
+  // third is multiplied by the reset gate r.
   const Value drecurrent = gradients[1];
   std::vector<Value> result(request.node.inputs.size());
   give(request, result, "projection", gradients[0]);

@@ -81,8 +81,8 @@ Outputs broadcast_like_types(Types inputs, const Attributes& attributes) {
   return invalid_argument("x " + to_string(x) + " does not broadcast to like " + to_string(like));
 }
 
-/// Returns the attribute with the reduced axes for the op that computes the gradient. No attributes after a reduction to a
-/// scalar, whose gradient broadcasts to any shape.
+/// Returns the attribute "axes" of the reduction, for the op that computes its gradient. Without this attribute, the
+/// reduction was over all axes: its result is a scalar, whose gradient broadcasts to any shape without attributes.
 Attributes axes_of(const GradientRequest& request) {
   if (!request.node.attributes.has("axes")) return {};
   return {{"axes", request.node.attributes.get_ints("axes")}};

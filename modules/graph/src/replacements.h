@@ -7,7 +7,8 @@
 
 namespace shoal {
 
-/// Use it in one pass over the nodes in their order: for each node call apply() first, then replace() as needed.
+/// Records which values replace which others, and changes the operands of nodes accordingly. Use it in one pass over the
+/// nodes in their order: for each node call apply() first, then replace() as needed; call finish() after the last node.
 class Replacements {
  public:
   explicit Replacements(const Flow& flow) {

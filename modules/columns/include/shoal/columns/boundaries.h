@@ -26,8 +26,8 @@ using Boundaries = std::map<std::string, std::vector<double>>;
 
 struct BoundariesOptions {
   int64_t buckets = 32;  ///< The most buckets of a feature, 2 to 10,000.
-  /// The environment in which the dataset is read, and whose stop ends the pass (Cancelled): RunConfig::environment().
-  /// Null: this machine.
+  /// The environment in which the dataset is read, for example RunConfig::environment(). A stop request to it ends the pass
+  /// over the data with Cancelled. Null: a new environment that reads this machine's files.
   std::shared_ptr<Environment> env = nullptr;
 };
 

@@ -11,8 +11,8 @@
 ///                                  embedding(categorical_by_hash("occupation", {.buckets = 50}), {.dimension = 8})};
 ///
 /// Features are [batch], [batch, 1] or [batch, L]. In the last case an example has a list of up to L values, padded with -1
-/// (ids) or "" (text). All functions raise InvalidArgument for options out of range, and for a column as argument that is
-/// of the wrong kind, such as one of text for bucketized().
+/// (ids) or "" (text). All functions raise InvalidArgument for options out of range, and for an argument that is a column
+/// of the wrong kind, such as a column of text for bucketized().
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -46,7 +46,7 @@ struct NumericOptions {
   Shape shape = {1};  ///< The shape of the feature in one example; its numbers become one row of values.
   std::optional<double> default_value =
       {};  ///< Replaces NaN, a missing number. Unset: NaN ends the step with InvalidArgument.
-  std::function<Value(Value)> normalizer = {};  ///< Applied to the numbers at the end; statistics.h has some. Empty: none.
+  std::function<Value(Value)> normalizer = {};  ///< Applied after default_value (statistics.h has functions). Empty: none.
 };
 /// A column of numbers as they are: float32, or integers, which are converted. Its name is the key.
 Column numeric(std::string key, NumericOptions options = {});
@@ -107,7 +107,7 @@ class CrossKey {
 };
 struct CrossedOptions {
   int64_t buckets = 0;                      ///< The number of ids. There is no default.
-  std::vector<std::string> missing = {""};  ///< Texts that mean a missing value, which is part of no combination.
+  std::vector<std::string> missing = {""};  ///< Texts that mean a missing value. It is left out of all combinations.
 };
 /// A column of the combinations of two or more operands. Its ids are ops::cross_ids() of the hashes of texts (hash64()) and
 /// of the ids of columns, in the order of the operands' names. Its name is these names, joined by "_X_".

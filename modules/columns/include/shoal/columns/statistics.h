@@ -87,15 +87,15 @@ class Statistics {
 /// Source of the running means and variances: Welford, "Note on a method for calculating corrected sums of squares and
 /// products" (1962).
 Result<Statistics> measure(const data::Dataset& dataset, const StatisticsOptions& options = {});
-/// Like measure(), but raises errors as exceptions, for programs that do not handle them.
+/// Like measure(), but raises errors as exceptions, so that a program need not check a Result.
 Statistics statistics_of(const data::Dataset& dataset, const StatisticsOptions& options = {});
 
 }  // namespace shoal::columns
 
 namespace shoal {
 
-/// Lets a run keep statistics: `config.learned("statistics", [&] { return columns::statistics_of(training); })`. news()
-/// counts the texts that were not in the data when the kept statistics were made.
+/// Lets RunConfig::learned() store statistics in model_dir: `config.learned("statistics", [&] { return
+/// columns::statistics_of(training); })`. news() names texts of the present data that the stored statistics lack.
 template <>
 struct Learned<columns::Statistics> {
   static std::string encode(const columns::Statistics& value);

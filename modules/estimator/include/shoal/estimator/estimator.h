@@ -23,7 +23,7 @@
 namespace shoal {
 
 struct TrainOptions {
-  std::optional<int64_t> steps = {};      ///< How many steps to make from the step at start: two calls with 10 make 20.
+  std::optional<int64_t> steps = {};      ///< How many steps this call makes: two calls with 10 make 20 steps.
   std::optional<int64_t> max_steps = {};  ///< The global step to end at: a second call with the same value does nothing.
   std::vector<std::shared_ptr<Hook>> hooks{};
   std::vector<std::shared_ptr<CheckpointListener>> saving_listeners{};

@@ -38,8 +38,8 @@ struct EstimatorSpec {
   /// Images that training records with the summaries (image_summary.h). Their names differ from each other.
   std::vector<ImageSummary> image_summaries;
   /// Values of the graph that hooks such as log_values() find by these names (HookSetup::value()). `loss`, predictions,
-  /// summaries, variables and inputs need no entry here. If one of them or a metric has a name already, that name is
-  /// refused unless it stands for the same value.
+  /// summaries, variables and inputs need no entry here. A name that one of these, or a metric, already has is refused
+  /// here, unless it stands for the same value.
   std::vector<std::pair<std::string, Value>> named_values;
   /// Replaces the initializers of variables. The keys are patterns: regular expressions (ECMAScript's) that match a whole
   /// name. If several patterns match a variable, the last one counts.

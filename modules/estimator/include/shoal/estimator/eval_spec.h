@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The evaluation input, how often it is evaluated, and which exports follow.
+/// Describes evaluations: their input, how often they take place, and which exports follow them.
 #include <cstdint>
 #include <initializer_list>
 #include <memory>

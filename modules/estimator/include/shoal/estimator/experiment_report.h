@@ -25,14 +25,14 @@ struct ExperimentReport {
   ExperimentStatus status = ExperimentStatus::kComplete;
   std::string error = {};  ///< The error message, if the status is kFailed.
   Params parameters = {};  ///< The program's own flags, and "steps", "batch" and "data-dir", as the program saw them.
-  Metrics metrics = {};    ///< Metrics of the last evaluation since this start of the program; see `last`.
+  Metrics metrics = {};    ///< Metrics of the last evaluation made by this start of the program.
   /// Metrics and global_step of the last evaluation of the run, which an earlier start or another task may have made.
   /// Numbers that were read from event files have the precision of float32.
   Metrics last = {};
   Metrics best = {};  ///< Like `last`, but for the evaluation with the lowest loss; empty if no loss is a number.
   std::optional<uint64_t> global_step = {};
   std::optional<double> examples_per_second = {};  ///< Examples per second of all trainers of this process.
-  std::optional<double> seconds = {};              ///< The duration of this start's training.
+  std::optional<double> seconds = {};              ///< The duration of training in this start of the program.
   std::string model_dir = {};
   std::string export_path = {};  ///< The newest export below model_dir.
   std::optional<int64_t> seed = {};

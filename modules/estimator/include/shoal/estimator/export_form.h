@@ -33,10 +33,11 @@ struct ExportProof {
   /// The largest accepted difference of a number from Shoal's, divided by the largest magnitude of that output in a batch,
   /// or by 1 if that is larger. Greater than 0. Outputs of types other than float32 have to be equal.
   double tolerance = 1e-5;
-  /// For kCppInt8, whose numbers may differ more from Shoal's: by how much the share of correctly classified examples may
-  /// be lower than Shoal's, in [0, 1]. The class of an example is the output "class_ids", or else the index of the largest
-  /// value of the first output. Integer labels say which class is correct; without them Shoal's own class counts as
-  /// correct. A model without classes, such as a regression, needs a `tolerance` that suits eight bits instead.
+  /// Replaces `tolerance` for kCppInt8, whose numbers may differ more from Shoal's. The share of examples that the code
+  /// classifies correctly may be lower than Shoal's share by at most this number, in [0, 1]. The class of an example is the
+  /// output "class_ids", or else the index of the largest value of the first output. Integer labels say which class is
+  /// correct; without them the class that Shoal computes counts as correct. A model without classes, such as a regression,
+  /// has to be compared by a `tolerance` that suits eight bits.
   double accuracy_loss = 0.005;
   /// The least number of examples that are compared; the whole input, if it has fewer. Greater than 0.
   int64_t examples = 256;

@@ -44,7 +44,7 @@ class Exporter {
 
 struct LatestExporterOptions {
   std::optional<int64_t> exports_to_keep = 5;  ///< None to keep all.
-  ExportFormat format = ExportFormat::kShoal;  ///< Adds further files to those that Shoal itself loads.
+  ExportFormat format = ExportFormat::kShoal;  ///< Which files an export has beside Shoal's own. kShoal: none.
   /// The proof that the added files compute the same as the model. If it fails, an error is logged and the export is not
   /// published; training goes on, and the last good export stays the newest.
   ExportProof proof = {};
@@ -78,7 +78,7 @@ struct BestExporterOptions {
   std::optional<std::string> event_dir = {};
   ExportFormat format = ExportFormat::kShoal;  ///< As LatestExporterOptions::format.
   /// As LatestExporterOptions::proof. If the proof fails, the evaluation's result does not become the best one so far,
-  /// which later results have to exceed. After a restart the exporter takes the best result so far from the event files
+  /// which later results have to beat. After a restart the exporter takes the best result so far from the event files
   /// (best_exporter()).
   ExportProof proof = {};
 };

@@ -97,8 +97,8 @@ class RunContext {
   uint64_t saves() const { return saves_; }
   /// How many evaluations this task has made within this training run.
   uint64_t evaluations() const { return evaluations_; }
-  /// For a hook that evaluates within training: counts a further evaluation, so that early stopping looks at its results
-  /// after this step.
+  /// A hook that evaluates within training calls this function after each evaluation, so that hooks for early stopping read
+  /// the new results after this step.
   void note_evaluation() { ++evaluations_; }
   /// Ends the run after the current iteration; all remaining hooks of the iteration still run.
   void request_stop() { stop_requested_ = true; }
@@ -197,8 +197,9 @@ class Hook {
   virtual void before_step([[maybe_unused]] RunContext& run, [[maybe_unused]] StepRequest& request) {}
   virtual void after_step([[maybe_unused]] RunContext& run, [[maybe_unused]] const StepValues& values) {}
   virtual void end([[maybe_unused]] RunContext& run) {}
-  /// Whether this hook is a nan_guard() that stops training quietly instead of failing it. A virtual function answers,
-  /// rather than a cast, because classes of a program compiled without type information (-fno-rtti) cannot be cast.
+  /// Whether this hook is a nan_guard() that stops training without an error (NanGuardOptions::fail is false). This is a
+  /// virtual function because dynamic_cast does not work in programs that are compiled without type information
+  /// (-fno-rtti).
   virtual bool is_quiet_nan_guard() const { return false; }
 };
 

@@ -20,7 +20,7 @@ struct Learned<std::vector<std::string>> {
   static std::string news(const std::vector<std::string>& kept, const std::vector<std::string>& found);
 };
 
-/// Numbers in their order, such as boundaries. Later starts do not report it if the present data give other numbers.
+/// Numbers in their order, such as boundaries. Later starts do not report that the present data give other numbers.
 template <>
 struct Learned<std::vector<double>> {
   static std::string encode(const std::vector<double>& value);
@@ -28,7 +28,8 @@ struct Learned<std::vector<double>> {
   static std::string news(const std::vector<double>&, const std::vector<double>&) { return {}; }
 };
 
-/// Lists of numbers by name, as columns::boundaries_of() returns. Later starts do not report it if they give other lists.
+/// Lists of numbers by name, as columns::boundaries_of() returns. Later starts do not report that the present data give
+/// other lists.
 template <>
 struct Learned<std::map<std::string, std::vector<double>>> {
   static std::string encode(const std::map<std::string, std::vector<double>>& value);

@@ -73,7 +73,7 @@ class ModelFn {
     const RunConfig& config;
   };
 
-  /// The argument types of a callable, as `Types`: a pointer to a tuple of them.
+  /// Finds the argument types of a callable. The member type `Types` is a pointer to a std::tuple of them.
   template <class F>
   struct Arguments : Arguments<decltype(&F::operator())> {};
 

@@ -23,10 +23,10 @@ namespace shoal {
 ///
 ///   {"hidden-units", "Units of each hidden layer", std::vector<int64_t>{64, 32}, {}}  // --hidden-units 128,64
 ///
-/// Elements of a list stand between commas; blanks around them do not count. Texts with commas, quotes or blanks at their
-/// ends stand in double quotes, with each quote twice: --names 'oak,"pine, dry",""'. The empty text ("") is an empty list.
-/// A missing element, such as one behind a comma at the end, and an element that should be a number but is not, are errors
-/// that name its place.
+/// Commas separate the elements of a list; blanks around elements are ignored. A text that contains commas or quotes, or
+/// has blanks at its ends, is written in double quotes, and each quote in it is written twice: --names 'oak,"pine,
+/// dry",""'. The empty text as a whole value ("") is an empty list. It is an error if an element is missing, for example
+/// after a comma at the end, or if an element of a list of numbers is not a number. The error names the element's position.
 struct ProgramFlag {
   std::string name = {};  ///< The name without dashes: "learning-rate".
   std::string help = {};
@@ -66,12 +66,13 @@ using ProgramBody = std::function<void(RunConfig config, const CommandLine& comm
 
 /// The exit status: 0 clean end; 2 wrong usage or configuration; 3 NaN loss; 4 damaged data or checkpoint;
 /// 5 deadline; 143 the task stops and is to be started again (OnSigterm::kLeave); 1 anything else. SIGINT, SIGTERM and
-/// SIGHUP are handled while a task runs; SIGPIPE and SIGXFSZ become errors of the write, so that a log whose reader has
-/// gone ends no training: lines and results that cannot be written are dropped, and the status stays. With --json the last
-/// line on standard output is an ExperimentReport as one JSON object, with what the tasks of this process know: the metrics
-/// of the last evaluation (counts as whole numbers), global_step, examples_per_second, seconds; as "best" the metrics of
-/// the evaluation in model_dir with the lowest loss; model_dir, the values of the program's "flags", the seed of the run,
-/// and Shoal's version. Without --json and --quiet, a process that evaluated prints the metrics as a last line of text.
+/// SIGHUP are handled while a task runs. SIGPIPE and SIGXFSZ do not end the process: log lines and results that cannot be
+/// written, because their reader has gone, say, are dropped without effect on training and exit status. With --json the
+/// last line on standard output is an ExperimentReport as one JSON object. It has what the tasks of this process know: the
+/// metrics of the last evaluation (counts as whole numbers), global_step, examples_per_second and seconds; as "best" the
+/// metrics of the evaluation in model_dir with the lowest loss; model_dir, the values of the program's "flags", the seed of
+/// the run, and Shoal's version. Without --json and --quiet, a process that evaluated prints the metrics as a last line of
+/// text.
 ///
 /// The same object goes to the file that SHOAL_REPORT_FILE names, if that is set, and to `report.json` in model_dir, by the
 /// process whose task led the training. So `shoal launch`, sweepers and pipelines learn the results. A program that fails

@@ -108,7 +108,8 @@ enum class OnSigterm : uint8_t {
 };
 /// Returns "end" or "leave".
 std::string_view to_string(OnSigterm meaning);
-/// Parses "end" or "leave". For any other name InvalidArgument lists these and says `where` it is from ("--on-sigterm").
+/// Parses "end" or "leave". For any other `name`, InvalidArgument lists these two and says where the user gave the name:
+/// `where`, such as "--on-sigterm".
 Result<OnSigterm> parse_on_sigterm(std::string_view name, std::string_view where);
 
 struct UpdateStrategyOptions {
@@ -140,8 +141,9 @@ struct RuntimeOptions {
   std::optional<std::string> transport = {};
   /// The name of the backend. Default: onednn if the build has it.
   std::optional<std::string> backend = {};
-  /// The type of factors in products: kFloat32, or kBFloat16, to which they are rounded (CompileOptions::compute_dtype).
-  /// Weights, optimizers, gradients and losses are float32 either way. FailedPrecondition where the backend cannot.
+  /// The type of the operands of matrix products and convolutions: kFloat32, or kBFloat16, to which they are first rounded
+  /// (CompileOptions::compute_dtype). Weights, optimizers, gradients and losses are float32 either way.
+  /// FailedPrecondition if the backend does not support the type on this machine.
   DType compute_dtype = DType::kFloat32;
   /// How gradients and weights travel between the tasks of a cluster. Default: as float32. With other settings, a
   /// cluster with one trainer no longer computes the same bits as local mode.
@@ -186,7 +188,7 @@ struct RunConfigOptions {
   std::optional<int64_t> log_step_count_steps = 100;
   /// How many recent checkpoints stay, >= 0; 0 or None: all.
   std::optional<int64_t> keep_checkpoint_max = 5;
-  /// Besides the recent checkpoints, keeps one checkpoint per this many hours for ever. > 0.
+  /// Besides the recent checkpoints, one checkpoint per this many hours (> 0) is kept for ever.
   std::optional<double> keep_checkpoint_every_n_hours = 10000;
   /// Base seed for initializers, dropout and shuffles.
   std::optional<int64_t> random_seed = {};

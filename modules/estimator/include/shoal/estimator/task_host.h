@@ -99,7 +99,8 @@ Result<std::shared_ptr<const TaskHost>> process_host();
 /// printable characters of ASCII.
 Result<std::string> process_shoal_run();
 
-/// The environment of the task that `config` describes: TaskHost::environment, or a production one for the TaskHost.
+/// The environment of the task that `config` describes: TaskHost::environment, or if that is null, a new production
+/// environment made from the other members of the TaskHost.
 std::shared_ptr<Environment> make_task_environment(const RunConfig& config);
 /// Like make_task_environment(), for a call outside of a task (evaluate(), export_model(), predict()). If it makes a
 /// production environment, that does not handle signals.

@@ -25,9 +25,9 @@ class TensorFile {
     Shape shape;
   };
 
-  /// Opens a safetensors file, the index of several ("model.safetensors.index.json", whose files stand beside it), or an
-  /// NPZ file, which is read as a whole (checkpoint/safetensors.h and data/npy.h list the element types). The first bytes
-  /// tell which format it is.
+  /// Opens a safetensors file, an index that lists several of them ("model.safetensors.index.json"; the files have to be in
+  /// the same folder), or an NPZ file, which is read as a whole. (checkpoint/safetensors.h and data/npy.h list the element
+  /// types.) The first bytes tell which format it is.
   ///
   /// Errors name the file: NotFound; DataLoss, with the offset, for a damaged one; FailedPrecondition for a file of another
   /// format, with advice for formats of PyTorch and Keras.

@@ -42,7 +42,7 @@ std::string to_text(const NamedTensors& values);
 
 struct LogValuesOptions {
   /// The number of steps of this task's run between two lines, > 0; the first line comes at the first step. If neither
-  /// this nor every_secs is set, the interval is 100; with at_end there is then only the line at the end.
+  /// this nor every_secs is set, the interval is 100 steps, or with at_end = true, the line at the end is the only one.
   std::optional<int64_t> every_iterations = {};
   std::optional<double> every_secs = {};  ///< The time between two lines in seconds.
   /// Whether a line at the end reports the final values (RunContext::has_final_values()).

@@ -26,9 +26,9 @@
 
 namespace shoal {
 
-/// For a variable whose rows (its first axis) stand for tokens when the vocabulary has changed: a table of embeddings, or
-/// kernel and bias of the layer that computes the logits of classes. Rows of tokens in the old vocabulary are copied. All
-/// other rows, also those behind the end of the vocabulary, start as `backup_initializer` says.
+/// Says how the vocabulary differs between the two models, for a variable whose rows (its first axis) stand for tokens: a
+/// table of embeddings, or kernel and bias of the layer that computes the logits of classes. Rows of tokens in the old
+/// vocabulary are copied. All other rows, also those behind the end of the vocabulary, start as `backup_initializer` says.
 struct VocabularyChange {
   std::vector<std::string> old_tokens{};  ///< Tokens of the source's rows 0, 1, ... (for example Vocabulary::names()).
   std::vector<std::string> new_tokens{};  ///< Tokens of the model's rows 0, 1, ...

@@ -61,7 +61,8 @@ class Meaning {
   const Facts& facts() const;
   /// True if any fact in this object has a list equal to `list`: the same items in the same order.
   bool has_list(const MeaningList& list) const;
-  /// A copy of this meaning, but with all facts of `other` under each key where `other` has a fact that this one lacks.
+  /// Returns a copy of this object that takes changed facts from `other`: for each key under which `other` has a fact that
+  /// this object lacks, the copy has exactly the facts of `other`.
   Meaning updated_by(const Meaning& other) const;
 
   /// Returns one line of JSON:
@@ -81,7 +82,7 @@ class Meaning {
 /// The subject of a key in words: "feature \"age\"", "the labels", "head \"a\"".
 std::string meaning_subject(const std::string& key);
 
-/// Which facts of two models have to agree when their meanings are compared.
+/// Which facts have to be equal when meaning_difference() compares what the ids and logits of two models stand for.
 enum class MeaningScope : uint8_t {
   kWhole,  ///< For a model in training: everything has to be equal.
   /// For models of two modes, since each mode may record facts that the other lacks: compares only the keys that both

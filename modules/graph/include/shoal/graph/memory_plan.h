@@ -14,8 +14,8 @@ struct PlannedValue {
   size_t bytes = 0;
   int32_t first = 0;
   int32_t last = 0;
-  /// The values (by index) whose memory this value may use next, best first. It takes the memory of one that is last
-  /// read in step `first`, is at least as large, and has not given its memory to another value.
+  /// The values (by index) whose memory this value may take over, best first. The plan takes the first of them that is last
+  /// read in step `first`, is at least as large as this value, and has not given its memory to another value.
   std::vector<int32_t> may_replace;
 };
 

@@ -23,8 +23,8 @@ Value matrix_transpose(Value x, std::string_view name = "");
 ///   values   1 to 4096 values of one type; their shapes differ only in the size of `axis`, which is a number
 Value concat(const std::vector<Value>& values, int axis, std::string_view name = "");
 
-/// The opposite of concat: cuts x along one axis into pieces of these sizes. The axis has a number as its size, the sum of
-/// `sizes`.
+/// The opposite of concat: cuts x along one axis into pieces of these sizes. The size of the axis has to be a number, not a
+/// symbol, and equal to the sum of `sizes`.
 std::vector<Value> split(Value x, int axis, const std::vector<int64_t>& sizes, std::string_view name = "");
 
 /// Elements of an axis: begin, begin + stride, ... If the size of the axis is a symbol, only the whole axis can be taken.
@@ -46,7 +46,7 @@ struct PadOptions {
   std::vector<PadRange> ranges{};  ///< The ranges of the first axes; the others are not padded.
   double value = 0;                ///< The value of the added elements, rounded to x's type.
 };
-/// x with a border: float32, int32, int64, uint8 or bool.
+/// Adds elements of one value at the ends of the axes of x, which is float32, int32, int64, uint8 or bool.
 Value pad(Value x, const PadOptions& options, std::string_view name = "");
 
 }  // namespace shoal::ops

@@ -15,8 +15,8 @@ namespace shoal::ops {
 ///   axis     the axis of size K; a number below 0 counts from the end
 ///   returns  [a..., i..., b...]
 ///
-/// An index out of range ends the step with InvalidArgument, which names row and value. The gradient for x adds up the
-/// slices of equal indices in their order.
+/// An index out of range ends the step with InvalidArgument, which names row and value. If an index occurs several times,
+/// the gradient for x is the sum of the gradients of these slices, added in their order.
 Value gather(Value x, Value indices, int axis = 0, std::string_view name = "");
 
 /// Picks rows of a table: gather along its first axis.

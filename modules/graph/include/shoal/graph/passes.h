@@ -10,8 +10,8 @@
 
 namespace shoal {
 
-/// One output of one node of a Flow. As an operand with node = -1, it stands for an operand of which the op uses only the
-/// shape, which is in FlowNode::input_types. Such an operand needs no node that computes it.
+/// One output of one node of a Flow. In a list of operands, node = -1 marks an operand of which the op uses only the shape
+/// (FlowNode::input_types has it), so that no node has to compute this operand.
 struct FlowValue {
   int32_t node = -1;
   int32_t output = 0;
@@ -55,7 +55,8 @@ void pool_before_relu(Flow& flow);
 /// Lets dense, conv2d and batch_norm apply a relu (attribute "activation") if nothing but the relu reads their result.
 /// Lets batch_norm also do an addition before the relu; the addend becomes its fourth input.
 void fuse_activations(Flow& flow);
-/// Lets batch_norm_grad compute a relu's gradient too, if no other node reads it. The relu's result becomes input 5.
+/// Lets batch_norm_grad also do the work of the node that computes the gradient of a relu, if no other node reads that
+/// gradient. The relu's result becomes input 5 of batch_norm_grad.
 void fuse_gradients(Flow& flow);
 
 /// Calls extract() and all passes.

@@ -44,11 +44,12 @@ struct Rewrites {
 
   /// True for a max pooling: output 0 has the largest element of each window of input 0, output 1 has their positions.
   bool takes_maxima = false;
-  /// True for the gradient of a takes_maxima op: output 0 has the elements of input 0 at the positions in input 1, and
-  /// 0 elsewhere.
+  /// True for the gradient of a max pooling: output 0 has the elements of input 0 at the positions in input 1, and 0
+  /// elsewhere.
   bool spreads_to_maxima = false;
-  /// True: passes may move this op from before a takes_maxima op to behind it. Likewise they may move its gradient, a
-  /// `mask`, from behind the spreads_to_maxima op to before it. The values stay the same, except for the sign of a zero.
+  /// True: passes may move this op from before a max pooling (takes_maxima) to behind it. Likewise they may move this op's
+  /// gradient, an op with `mask`, from behind the pooling's gradient (spreads_to_maxima) to before it. The values stay the
+  /// same, except for the sign of a zero.
   bool after_maxima = false;
 };
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Writes numbers and tensors as JSON for people and other programs. exact.h has the numbers that read back unchanged.
+/// Writes numbers and tensors as JSON for people and other programs. Numbers that have to be read back unchanged are
+/// written by exact.h instead.
 #include <cstdint>
 
 #include "shoal/base/tensor.h"
