@@ -35,11 +35,11 @@ std::vector<Number> distinct_in(const QuantileSketch& sketch) {
 /// Cuts ascending numbers into at most `buckets` buckets, and returns the least number of each bucket but the first.
 std::vector<double> cut(const std::vector<Number>& numbers, int64_t buckets) {
   std::vector<double> boundaries;
-  uint64_t rest = 0;  // How many numbers have no bucket yet. Frequent numbers are subtracted below.
+  uint64_t rest = 0;  // How many numbers have no bucket yet, without the frequent numbers (from the loop below on).
   for (const Number& one : numbers) rest += one.count;
   const double share = int64_t(numbers.size()) <= buckets ? 0 : double(rest) / double(buckets);
   const auto is_frequent = [&](const Number& one) { return double(one.count) >= share; };
-  int64_t buckets_left = buckets;  // The number of buckets that are not filled yet, less one for each frequent number.
+  int64_t buckets_left = buckets;  // How many buckets are left for the numbers that are not frequent.
   for (const Number& one : numbers) {
     if (!is_frequent(one)) continue;
     rest -= one.count;

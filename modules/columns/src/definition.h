@@ -68,7 +68,7 @@ class Definition {
   virtual ~Definition() = default;
   const std::string& name() const { return name_; }
   virtual std::string kind() const = 0;                  ///< A word such as "numeric", for summaries and errors.
-  virtual std::vector<std::string> sources() const = 0;  ///< Features (keys) or columns (names) that it is made from.
+  virtual std::vector<std::string> sources() const = 0;  ///< Features (keys) or columns (names) that this column uses.
   virtual const Categories* categories() const { return nullptr; }
   virtual const Numbers* numbers() const { return nullptr; }
 

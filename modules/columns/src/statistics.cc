@@ -77,7 +77,7 @@ struct Gathered {
         case DType::kInt64: add_elements<int64_t>(tensor, numbers[name]); break;
         case DType::kInt32: add_elements<int32_t>(tensor, numbers[name]); break;
         case DType::kUInt8: add_elements<uint8_t>(tensor, numbers[name]); break;
-        default: break;  // Booleans need no normalization.
+        default: break;  // Booleans: no statistics, since they need no normalization.
       }
     }
     return {};

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Converts statistics to and from text, for runs that keep them (shoal/base/learned.h).
+// Converts statistics to and from text, so that RunConfig::learned() can store them (shoal/base/learned.h).
 #include "shoal/columns/statistics.h"
 #include "shoal/json/exact.h"
 #include "shoal/json/fields.h"

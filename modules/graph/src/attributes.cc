@@ -24,7 +24,8 @@ std::string names_of(const Attributes& attributes) {
   return names.empty() ? "none" : names;
 }
 
-/// Raises an error for a mistake instead of aborting, since kernels and rules of users' own ops call it, too.
+/// Returns the attribute `name`. If it is missing or has another type, raises an error and does not abort, since kernels
+/// and rules of users' own ops call this function, too.
 template <class T>
 const T& get(const Attributes& attributes, std::string_view name) {
   const auto found = attributes.values().find(name);

@@ -61,8 +61,9 @@ std::optional<FlowValue> addend_of(const Flow& flow, const Readers& readers, con
   return std::nullopt;
 }
 
-/// Returns the pairs (node that spreads a gradient to the maxima, mask node of the relu) of the backward pass. Returns
-/// nothing if other nodes read the relu's result or the positions of the maxima; any node may read the pooled values.
+/// Returns the nodes of the backward pass that have to be exchanged with relu and pool: pairs of a node that computes the
+/// pool's gradient (spreads_to_maxima) and the node after it that computes the relu's gradient (mask). Returns nothing if
+/// other nodes read the relu's result or the positions of the maxima; any node may read the pooled values.
 std::optional<std::vector<std::pair<int32_t, int32_t>>> ways_back(const Flow& flow, const Readers& readers, int32_t relu,
                                                                   int32_t pool) {
   std::vector<std::pair<int32_t, int32_t>> ways;

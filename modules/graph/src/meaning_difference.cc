@@ -10,7 +10,7 @@
 namespace shoal {
 namespace {
 
-constexpr size_t kAlsoMax = 5;  // An error names at most this many subjects besides the first.
+constexpr size_t kAlsoMax = 5;  // An error names at most this many changed subjects (features, heads) besides the first.
 constexpr size_t kNameBytesMax = 300;
 
 using Facts = std::vector<MeaningFact>;

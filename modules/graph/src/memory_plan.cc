@@ -59,11 +59,12 @@ struct Placed {
   size_t end;
 };
 
-/// Returns the start of the smallest gap for `block` between the blocks alive at the same time. Without a gap: their end.
+/// Returns the start of the smallest gap that is large enough for `block`, between the placed blocks that are in use at the
+/// same time. If there is none, returns the end of these blocks.
 size_t best_fit(const Block& block, const std::vector<Placed>& placed_by_offset) {
   size_t best_offset = 0;
   size_t best_gap = SIZE_MAX;
-  size_t end = 0;  // The highest end among the blocks seen so far that are alive at the same time as `block`.
+  size_t end = 0;  // The highest end among the blocks seen so far that are in use at the same time as `block`.
   for (const Placed& other : placed_by_offset) {
     if (other.last < block.first || block.last < other.first) continue;
     if (other.offset > end) {

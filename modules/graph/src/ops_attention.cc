@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// Scaled dot-product attention of queries to keys and values, or of a sequence to itself with all three side by side.
+/// Scaled dot-product attention of queries to keys and values, and self-attention, with queries, keys and values side by
+/// side in one operand.
 #include <algorithm>
 #include <cmath>
 

@@ -35,7 +35,7 @@ std::vector<Value> maximum_gradient(const GradientRequest& request) {
           request.wanted[1] ? through(request, "maximum_grad", b, a, 1) : Value()};
 }
 
-/// Exchanges a and b in maximum_gradient(): `a` is the smaller where `b` is the larger.
+/// As maximum_gradient(), with a and b exchanged: d(minimum(a, b))/da is 1 where b > a, which is maximum_grad(b, a).
 std::vector<Value> minimum_gradient(const GradientRequest& request) {
   const Value a = request.node.inputs[0], b = request.node.inputs[1];
   return {request.wanted[0] ? through(request, "maximum_grad", b, a, 0) : Value(),

@@ -193,7 +193,8 @@ std::vector<Value> gru_gradient(const GradientRequest& request) {
   return result;
 }
 
-/// Returns the multiply-adds: each element of input 0 (a gate of a unit at a position) takes one per unit of the state.
+/// Returns the number of multiply-adds. Input 0 has one element for each gate, unit and position. Each element takes
+/// as many multiply-adds as the state has units.
 template <int kWidth>
 double per_unit(const Attributes&, Operands inputs, Operands) {
   return double(inputs[0].elements()) * size_from_end(inputs[kWidth], 1);

@@ -83,8 +83,9 @@ std::vector<int> axes_left(const DimShape& from, const DimShape& shape) {
   return left;
 }
 
-/// Returns the size that a -1 in `shape` stands for: the product of the numbers of `from`, divided by the product of
-/// the other numbers of `shape`. If `shape` lacks one symbol of `from`, returns size_of_axis() of its axis.
+/// Returns the size that a -1 in `shape` stands for. If `shape` has all symbols of `from`, this is the product of the
+/// numbers in `from`, divided by the product of the other numbers in `shape`. If it lacks one symbol, -1 stands for this
+/// symbol, and the result is size_of_axis() of the symbol's axis in `from`.
 int64_t size_left(const DimShape& from, const DimShape& shape) {
   auto product = [](const DimShape& sizes) {
     int64_t result = 1;

@@ -43,7 +43,7 @@ Error refused(const std::string& name, const std::string& why) {
   return invalid_argument("attribute \"" + name + "\" " + why);
 }
 
-/// Converts a whole number to a real one if `def` is real: a node may say 2 for 2.0.
+/// Converts an integer to double if the attribute's type is double: a node may give 2 for 2.0.
 Attribute as_type_of(const AttributeDef& def, const Attribute& value) {
   constexpr int64_t kExactMax = int64_t(1) << 53;
   const int64_t* whole = std::get_if<int64_t>(&value);

@@ -107,7 +107,7 @@ inline double size_from_end(const TensorView& operand, int axis) {
 /// Turns a gradient with the shape of an op's result into one for its operand, by summing where the operand was repeated.
 Value sum_to(Value gradient, Value operand);
 
-/// The graph of the first operand of a typed builder; raises InvalidArgument if it is an invalid Value.
+/// Returns the graph of x, the first operand of the op that is being added. Raises InvalidArgument for an invalid Value.
 Graph& graph_of(std::string_view op, Value x);
 
 /// Returns `axis` counted from 0; an axis below 0 counts from the end. Raises InvalidArgument if x has no such axis.

@@ -48,7 +48,7 @@ class Keys {
   std::vector<size_t> objects_;  // For each open object, the index of its first key in keys_.
 };
 
-/// The interface that the library's parser calls. Returning false ends the parsing.
+/// The functions that the parser of nlohmann::json calls. If one of them returns false, parsing ends.
 class Adapter {
  public:
   Adapter(int depth_max, Events& events) : depth_max_(depth_max), events_(events) {}

@@ -11,7 +11,7 @@
 namespace shoal::json {
 namespace {
 
-/// Converts the stored element at `at`, whose type `dtype` is not kString. 16-bit floats become numbers.
+/// Makes the JSON value of the tensor element at the address `at`. `dtype` is not kString; 16-bit floats become numbers.
 PrintedJson stored_json(DType dtype, const std::byte* at) {
   const auto load = [at](auto value) {
     std::memcpy(&value, at, sizeof value);

@@ -32,13 +32,15 @@ struct BoundariesOptions {
 };
 
 /// Reads all of `dataset`, batched or not, and returns for each of `features` the boundaries of buckets that have about
-/// equally many numbers. A number that alone fills a bucket's share gets a bucket of its own, so that a feature that is
-/// mostly 0 still has many buckets for its other numbers; a group of less than half a share joins such a bucket above it. A
-/// feature with at most `buckets` distinct numbers gets a bucket for each.
+/// equally many numbers. A number so frequent that it fills a bucket gets a bucket of its own. So a feature that is mostly
+/// 0 still has many buckets for its other numbers. A group of numbers that would fill less than half of a bucket joins the
+/// bucket of the next larger number, if that is such a frequent number. A feature with at most `buckets` distinct numbers
+/// gets a bucket for each.
 ///
-/// Each boundary is a number that occurs: the least one of its bucket, as float32. NaN and infinite numbers are ignored.
-/// Up to 32,768 numbers of a feature the counts are exact; beyond, the position of a boundary is wrong by at most 0.06 % of
-/// the count, in 99 of 100 cases. The same numbers in the same order give the same boundaries.
+/// Each boundary is a number that occurs: the least one of its bucket, as float32. NaN and infinite numbers are ignored. Up
+/// to 32,768 numbers of a feature the counts are exact. With more numbers, the rank of a boundary among the sorted numbers
+/// is wrong by at most 0.06 % of their count, in 99 of 100 cases. The same numbers in the same order give the same
+/// boundaries.
 ///
 /// InvalidArgument: a dataset that does not end (repeat()), a feature with fewer than two distinct finite numbers, and
 /// `buckets` outside its range. NotFound, with the names that exist: a feature that no element has. TypeMismatch: a feature

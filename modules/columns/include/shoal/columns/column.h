@@ -79,8 +79,9 @@ struct VocabularyOptions {
 };
 /// A column of text, or of integers as their digits; the id is the position in the vocabulary. Its name is the key.
 Column categorical_by_vocabulary(std::string key, std::vector<std::string> vocabulary, VocabularyOptions options = {});
-/// As above, with the lines of a file (plain or compressed) as the vocabulary. This call reads it (data::read_text()).
-/// Raises NotFound, DataLoss for a line that occurs twice, and FailedPrecondition for a file that is not lines of text.
+/// Like categorical_by_vocabulary(), with the lines of a file (plain or compressed) as the vocabulary. This call reads the
+/// file (data::read_text()). Raises NotFound, DataLoss for a line that occurs twice, and FailedPrecondition for a file that
+/// is not lines of text.
 Column categorical_by_vocabulary_file(std::string key, const std::string& path, VocabularyOptions options = {});
 
 struct HashOptions {
@@ -109,8 +110,9 @@ struct CrossedOptions {
   int64_t buckets = 0;                      ///< The number of ids. There is no default.
   std::vector<std::string> missing = {""};  ///< Texts that mean a missing value. It is left out of all combinations.
 };
-/// A column of the combinations of two or more operands. Its ids are ops::cross_ids() of the hashes of texts (hash64()) and
-/// of the ids of columns, in the order of the operands' names. Its name is these names, joined by "_X_".
+/// A column with an id for each combination of the values of two or more operands. ops::cross_ids() makes this id from one
+/// number for each operand, in the order of the operands' names: the hash64() of a text, or the id that a column gives. The
+/// new column's name is the operands' names, joined by "_X_".
 Column crossed(std::vector<CrossKey> keys, CrossedOptions options);
 
 /// A column with the ids of a categorical column, each with a weight from a float32 feature of the same shape. Its name is

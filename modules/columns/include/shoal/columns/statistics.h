@@ -57,8 +57,9 @@ struct StatisticsOptions {
   /// Names of features that are not measured, such as ids. All others are measured, even if the program ignores the result.
   /// A text feature takes memory for its distinct texts and, with RunConfig::learned(), space in the model directory.
   std::vector<std::string> unused{};
-  /// The environment in which the dataset is read, and whose stop ends the pass (Cancelled): RunConfig::environment().
-  /// Null: this machine; a test with a World (a simulated cluster) has the task's files elsewhere.
+  /// The environment in which the dataset is read, for example RunConfig::environment(). A stop request to it ends the pass
+  /// over the data with Cancelled. Null: a new environment that reads this machine's files. (Tests with a World, a
+  /// simulated cluster, have the task's files in the task's environment.)
   std::shared_ptr<Environment> env = nullptr;
 };
 

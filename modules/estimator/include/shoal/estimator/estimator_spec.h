@@ -27,8 +27,8 @@ struct EstimatorSpec {
   std::optional<nn::TrainOp> train_op;
   std::vector<std::pair<std::string, Value>> predictions;  ///< Predictions by name; a lone one may have the name "".
   std::vector<nn::TextPrediction> text_predictions;        ///< Predicted ids for which Shoal also returns texts.
-  /// How an exported model can be called (kPredict only). Empty: one signature over all predictions. One of several
-  /// signatures has the name nn::kDefaultSignature.
+  /// The sets of predictions for which callers of an exported model can ask by name (kPredict only). Empty: one set with
+  /// all predictions. If there are several, one of them must have the name nn::kDefaultSignature.
   std::vector<nn::ExportSignature> export_outputs;
   /// The names `loss` and `global_step` are reserved.
   std::vector<std::pair<std::string, nn::Metric>> eval_metrics;

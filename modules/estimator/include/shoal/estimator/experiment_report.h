@@ -13,7 +13,7 @@
 namespace shoal {
 
 enum class ExperimentStatus : uint8_t {
-  kComplete,     ///< Training has ended by itself: at its last step, with its input, or by a hook.
+  kComplete,     ///< Training has ended by itself: at its last step, at the end of its input, or by a hook.
   kInterrupted,  ///< A signal, or the config's stop, ended training. The same command goes on from the newest checkpoint.
   kFailed,       ///< The program ended with an error.
 };

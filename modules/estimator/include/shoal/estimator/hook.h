@@ -36,7 +36,8 @@ struct ModelName {
 /// The argument of begin(): lets a hook add to the graph, and name values for fetching.
 class HookSetup {
  public:
-  /// `named`: further names in the model, which no graph node has; value() finds those of them that stand for a value.
+  /// `named`: names in the model that are not names of graph nodes, such as those of predictions and metrics. value() finds
+  /// those that stand for a value of the graph.
   explicit HookSetup(Graph& graph, Value loss, std::vector<ModelName> named = {});
   Graph& graph() { return graph_; }
   Value loss() const { return loss_; }  ///< The value is invalid in prediction, which has no loss.
@@ -136,7 +137,7 @@ class RunContext {
 /// The argument of before_step(). With it a hook fetches values in this step, feeds inputs, or observes kernels.
 class StepRequest {
  public:
-  /// Fetches the values named in begin() with this step. One request fetches all of them, for every hook.
+  /// Makes this step also compute the values that hooks named in begin(). One call is enough for the values of all hooks.
   void fetch() { fetch_ = true; }
   /// Replaces the input `input` ("features", "labels", "features/<name>") in this step. Raises InvalidArgument, naming the
   /// input, if it is fed twice in one step.

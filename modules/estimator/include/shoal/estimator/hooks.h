@@ -21,11 +21,12 @@ struct StopAtStepOptions {
 std::shared_ptr<Hook> stop_at_step(StopAtStepOptions options);
 
 struct NanGuardOptions {
-  bool fail = true;  ///< If true, the run fails with NanLoss; else it stops quietly.
+  bool fail = true;  ///< If true, the run fails with NanLoss; else it stops without an error.
 };
-/// Looks for a loss that is NaN. The step of such a loss makes no update, and nothing is saved any more, so the newest
-/// checkpoint stays that of an earlier step. Training adds a guard that fails, unless one with .fail = false is among the
-/// hooks: that one then ends training quietly for every cause of NanLoss (an infinite loss, a norm, a variable), too.
+/// A hook that looks for a loss that is NaN. The step of such a loss makes no update, and nothing is saved any more, so the
+/// newest checkpoint stays that of an earlier step. Training adds a nan_guard() with .fail = true by itself, unless the
+/// program's hooks have one with .fail = false. Then training ends without an error for every cause of NanLoss: also for an
+/// infinite loss, or a norm or variable that is not finite.
 std::shared_ptr<Hook> nan_guard(NanGuardOptions options = {});
 
 /// Logs "loss = 0.31, step = 200 (1.2 s)" every `every_iterations` steps of this trainer, beginning with the first.

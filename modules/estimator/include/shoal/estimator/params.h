@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A model's hyper-parameters: names with numbers, texts, flags, or lists of numbers or texts. The Estimator keeps a copy
-/// and does not interpret it; model_fn and input_fn receive it. A hyper-parameter search drives a model this way.
+/// and does not interpret it; model_fn and input_fn receive it. A hyper-parameter search varies a model by these.
 #include <concepts>
 #include <cstdint>
 #include <initializer_list>

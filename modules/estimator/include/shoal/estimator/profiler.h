@@ -20,9 +20,9 @@ struct ProfilerOptions {
 };
 
 /// Measures steps kernel by kernel, then logs a table (info, one line each) and writes the same as JSON (see
-/// backends/profile.h). A run that ends early gives a profile of the steps that it made. Only steps of one compiled program
-/// count: steps of another batch size, and steps that fetch values if the first step did not, are left out. Raises
-/// InvalidArgument for a number out of range.
+/// backends/profile.h). A run that ends early gives a profile of the steps that it made. Steps that run another compiled
+/// program than the first measured step are left out: those of another batch size, and those that fetch values if the first
+/// step did not. Raises InvalidArgument for a number out of range.
 std::shared_ptr<Hook> profiler(ProfilerOptions options = {});
 
 }  // namespace shoal

@@ -268,7 +268,7 @@ struct NamedChange {
 /// The functions by which RunConfig::learned() makes and compares a value, as JSON text.
 struct LearnedCalls {
   std::function<std::string()> make;
-  /// Says in words what `found` has and `kept` lacks.
+  /// Says in words what `found`, the value of the present data, has that `kept`, the stored value, lacks.
   std::function<std::string(const std::string& kept, const std::string& found)> news;
 };
 
@@ -283,8 +283,9 @@ class RunConfig {
   /// InvalidArgument or TypeMismatch for wrong values. Logs the resolved TF_CONFIG, if there is one, and its warnings once
   /// to `log` at info level; without `log`, train_and_evaluate() logs the warnings.
   ///
-  /// If variables give this process a rank in a group, the call waits for all ranks, at most `ready_timeout_secs`. A thread
-  /// lets other ranks find this task for as long as this config or a copy of it lives. Raises DeadlineExceeded, naming the
+  /// If variables give this process a rank in a group, the call waits for the processes of all ranks (a rendezvous), for at
+  /// most `ready_timeout_secs`. A thread of this process lets the processes of other ranks find this task for as long as
+  /// this config or a copy of it lives. Raises DeadlineExceeded, naming the
   /// missing ranks, the other errors of cluster::Rendezvous::meet(), and Cancelled on an interrupt.
   ///
   /// `host`: the TaskHost of the new config, as in with_host(). Null: none, and a rendezvous uses process_host().

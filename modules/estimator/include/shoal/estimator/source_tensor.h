@@ -24,8 +24,8 @@ class SourceTensor {
 
   /// Permutes the axes: axis i of the result is axis axes[i] of this tensor.
   SourceTensor transposed(std::vector<int64_t> axes) const;
-  /// The same elements, in the same order, in another shape. A size of 0 keeps the size of this tensor's axis there. A size
-  /// of -1, at most one, is computed from the others.
+  /// The same elements, in the same order, in another shape. If sizes[i] is 0, axis i keeps its size. One size may be -1:
+  /// it is then computed from the others.
   SourceTensor reshaped(std::vector<int64_t> sizes) const;
   /// Cuts axis 0 into `count` equal parts and joins those that `order` lists (all or only some). parts(3, {1, 0, 2})
   /// exchanges the first two gates of a recurrent layer.

@@ -59,7 +59,8 @@ struct TaskHost {
   /// The size from which a variable, or several together, travel between servers and trainers as a message of their own
   /// (ShardSpec::own_part_bytes). Simulations use less, so that their small models need several messages, too.
   uint64_t own_part_bytes = cluster::kOwnPartBytes;
-  /// Each checkpoint contains tensors smaller than this as a whole (checkpoint::Sharing::bytes_min).
+  /// Each checkpoint contains all bytes of tensors smaller than this. Larger tensors may share unchanged bytes with earlier
+  /// checkpoints (checkpoint::Sharing::bytes_min).
   uint64_t table_bytes_min = uint64_t(1) << 20;
   /// The endpoint for monitoring (RunConfigOptions::metrics). Null: the first task opens one if the config asks for it.
   std::shared_ptr<monitor::MetricsEndpoint> metrics_endpoint = {};

@@ -45,7 +45,7 @@ class DimShape {
   DimShape() = default;
   DimShape(std::initializer_list<Dim> dims);
   explicit DimShape(std::vector<Dim> dims);
-  DimShape(const Shape& shape);  // NOLINT: every Shape is a DimShape
+  DimShape(const Shape& shape);  // NOLINT: an implicit conversion, as every Shape is a DimShape
 
   int rank() const { return int(dims_.size()); }
   /// Raises InvalidArgument for an axis that the shape does not have.

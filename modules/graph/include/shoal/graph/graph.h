@@ -110,8 +110,8 @@ class Graph {
   /// Adds an input, which is fed with every run. InvalidArgument if there is an input with this name. An input of text
   /// (kString) can only be used by text_ids().
   Value input(std::string_view name, DType dtype, DimShape shape);
-  /// Adds the input that holds the ids of the text input `text` (text_ids.h): int64 with its shape, fed with the result of
-  /// `encoding`. Equal encodings of one input give one Value.
+  /// Adds an int64 input with the shape of the text input `text`. It is fed with the ids that `encoding` makes of the texts
+  /// (text_ids.h). Calls with equal arguments return the same Value.
   Value encoded_input(Value text, const std::string& encoding);
   Value constant(Tensor value, std::string_view name = "constant");
   Value constant(float value);

@@ -56,7 +56,7 @@ class Meaning {
   /// a feature; a fact that the key already has is not added again. Bytes in texts that are not UTF-8 are replaced.
   void add(const std::string& key, MeaningFact fact);
   bool empty() const;
-  /// The facts of a key are in an order that does not depend on when they were added.
+  /// The facts under each key. Their order depends only on the facts, and not on when they were added.
   using Facts = std::map<std::string, std::vector<MeaningFact>>;
   const Facts& facts() const;
   /// True if any fact in this object has a list equal to `list`: the same items in the same order.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The rewrites that passes may apply to an op (passes.h). Default: none. Only after_maxima can change a bit of a result.
+/// The rewrites that passes may apply to an op (passes.h). Default: none. No rewrite changes a bit of a result, except that
+/// `after_maxima` can change the sign of a zero.
 #include <span>
 #include <string_view>
 
@@ -26,8 +27,8 @@ struct Rewrites {
   /// The activation that this op applies to output 0 if its attribute "activation" names it; with "none" the op applies no
   /// activation. Empty: the op has no such attribute.
   std::string_view takes_activation;
-  /// True: output 0 is the sum of the two operands if they have the same type. A node that produces one of them and has
-  /// an `addend` may do the addition instead.
+  /// True: output 0 is the sum of the two operands if they have the same type. The node that produces one of the operands
+  /// may do this addition instead, if its op has an `addend`.
   bool addition = false;
   /// The index of the optional last input, which this op adds to output 0 before the activation. -1: the op has none.
   int addend = -1;

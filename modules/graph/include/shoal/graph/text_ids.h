@@ -20,8 +20,9 @@ namespace shoal {
 struct TextEncoding {
   /// The names of ids 0 to size - 1. Null: texts are hashed.
   std::shared_ptr<const Vocabulary> vocabulary = {};
-  /// With a vocabulary: unknown texts are hashed into this many further ids, after those of the names; 0: none. Without
-  /// a vocabulary: the id is the text's hash modulo `buckets`; 0: the whole hash as a signed number, for ops::cross_ids().
+  /// With a vocabulary: the number of further ids, after those of the names, of which an unknown text gets one by its hash;
+  /// 0 means that there are none. Without a vocabulary: the id of a text is its hash modulo `buckets`; 0 means that the id
+  /// is the whole hash as a signed number, for ops::cross_ids().
   int64_t buckets = 0;
   /// True: a text that the vocabulary lacks (if there are no buckets) ends the step with InvalidArgument, which names
   /// the row. False: the text becomes `unknown_id`.

@@ -52,7 +52,7 @@ Result<const Json*> element(const Json& list, size_t index, std::string_view nam
 
 // The functions below read a member of an object. Returned pointers live as long as `object`.
 
-/// DataLoss also if `object` is not an object.
+/// DataLoss if `object` is not a JSON object or has no member `name`.
 Result<const Json*> member(const Json& object, std::string_view name);
 
 Result<std::string> string_member(const Json& object, std::string_view name);
