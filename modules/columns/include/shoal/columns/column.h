@@ -125,7 +125,7 @@ Column indicator(const Column& categorical);
 struct EmbeddingOptions {
   int64_t dimension = 0;  ///< The size of each row, >= 1. There is no default.
   ops::Combiner combiner = ops::Combiner::kMean;
-  /// How the table begins. Unset: a truncated normal distribution with standard deviation 1 / sqrt(dimension).
+  /// The initializer of the table. Unset: a truncated normal distribution with standard deviation 1 / sqrt(dimension).
   std::optional<nn::InitializerSpec> initializer = std::nullopt;
   bool trainable = true;
 };

@@ -53,7 +53,7 @@ struct TextStatistics {
 
 struct StatisticsOptions {
   std::vector<std::string> missing = {""};  ///< Texts that stand for a missing value.
-  int64_t distinct_max = 1'000'000;         ///< A feature with more distinct texts is InvalidArgument.
+  int64_t distinct_max = 1'000'000;         ///< More distinct texts in a feature are an InvalidArgument.
   /// Names of features that are not measured, such as ids. All others are measured, even if the program ignores the result.
   /// A text feature takes memory for its distinct texts and, with RunConfig::learned(), space in the model directory.
   std::vector<std::string> unused{};

@@ -37,7 +37,7 @@ struct EvaluateOptions {
 };
 
 struct PredictOptions {
-  std::vector<std::string> keys{};  ///< Give only these predictions; empty: all.
+  std::vector<std::string> keys{};  ///< The names of the predictions to return; empty: all.
   std::vector<std::shared_ptr<Hook>> hooks{};
   std::optional<std::string> checkpoint = {};  ///< The prefix of a checkpoint; by default the newest.
   bool yield_single_examples = true;           ///< True: one result per example. False: one result per batch.

@@ -177,8 +177,8 @@ struct RunConfigOptions {
   /// or if those are damaged. If the last checkpoint lies in spare_dir, training ends with Unavailable; a later start with
   /// room in model_dir completes the run. Default: a checkpoint that cannot be written ends training.
   std::optional<std::string> spare_dir = {};
-  /// Writes a checkpoint every this many global steps, >= 0 (0: never by steps). Excludes save_checkpoints_secs. If both
-  /// are unset, every 600 s; if one is None and the other unset, never.
+  /// Writes a checkpoint every this many global steps, >= 0 (0: never by steps). Only this or save_checkpoints_secs may
+  /// have a value. If both are unset, a checkpoint is written every 600 s; if one is None and the other unset, none is.
   Setting<int64_t> save_checkpoints_steps = {};
   /// Writes a checkpoint every this many seconds, >= 0 (0: never by time).
   Setting<double> save_checkpoints_secs = {};
@@ -402,8 +402,8 @@ class RunConfig {
     return value;
   }
 
-  /// Returns a changed copy. If one interval of checkpoints gets a value, the other becomes None; both may not get one. If
-  /// one becomes None, the other keeps its value.
+  /// Returns a changed copy. If `changes` gives a value to save_checkpoints_steps or save_checkpoints_secs, the other
+  /// becomes None; a value for both is an error. If `changes` sets one of them to None, the other keeps its value.
   RunConfig replace(const RunConfigChanges& changes) const;
   /// Like replace() above, with fields given by name; an unknown name is an error that lists the allowed ones. Fields that
   /// are not texts or numbers (placement, a whole runtime) cannot be set by name; `runtime.threads` and the like can.

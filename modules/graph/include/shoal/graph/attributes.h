@@ -39,8 +39,8 @@ class Attributes {
   friend bool operator==(const Attributes& a, const Attributes& b);
 
  private:
-  // The map never changes, so copies share it: set() makes a new map. Null: there are no attributes. A pointer, since a
-  // map as member would be instantiated in every program that includes Shoal.
+  // The map never changes, so copies share it: set() makes a new map. Null: there are no attributes. A pointer and not a
+  // map as member, since the map's code would be instantiated in every file that includes Shoal.
   std::shared_ptr<const Values> values_;
 };
 

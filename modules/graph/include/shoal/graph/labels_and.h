@@ -9,7 +9,7 @@
 
 namespace shoal {
 
-/// The first member of a struct whose other members must be named. Without a name, `{labels, logits}` would try to
+/// A struct with a first member of this type can only be initialized with named members: `{labels, logits}` would have to
 /// convert `labels` to this type, which does not compile.
 struct MembersByName {
   explicit MembersByName() = default;

@@ -8,8 +8,8 @@
 
 namespace shoal::ops {
 
-/// Sets elements below `low` to `low` and those above `high` to `high`; NaN stays; float32 of any shape. The gradient
-/// passes where low <= x <= high. Raises InvalidArgument unless low <= high (neither is NaN).
+/// Sets elements of x below `low` to `low` and those above `high` to `high`. NaN stays NaN. x is float32 of any shape. The
+/// gradient passes where low <= x <= high. Raises InvalidArgument unless low <= high, which also excludes NaN.
 Value clip(Value x, double low, double high, std::string_view name = "");
 
 /// The Euclidean norm of all elements of all `values` together: sqrt(sum of squares), a float32 scalar. Sums are taken in

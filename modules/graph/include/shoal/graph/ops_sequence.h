@@ -16,9 +16,9 @@ struct LstmOptions {
   Value lengths = {};         ///< The length of each sequence, [n]. None: all sequences have all t positions.
 };
 struct Lstm {
-  Value sequence;     ///< [n, t, U], h at every position; 0 behind a sequence's end.
-  Value last_hidden;  ///< [n, U], h after a sequence's last position.
-  Value last_cell;    ///< [n, U], c after a sequence's last position.
+  Value sequence;     ///< [n, t, U], the hidden state h at every position; 0 behind a sequence's end.
+  Value last_hidden;  ///< [n, U], the hidden state h after a sequence's last position.
+  Value last_cell;    ///< [n, U], the cell state c after a sequence's last position.
 };
 /// Long short-term memory with a forget gate. This op computes only the recurrence:
 ///
@@ -41,8 +41,8 @@ struct GruOptions {
   Value lengths = {};         ///< The length of each sequence, [n]. None: all sequences have all t positions.
 };
 struct Gru {
-  Value sequence;     ///< [n, t, U], h at every position; 0 behind a sequence's end.
-  Value last_hidden;  ///< [n, U], h after a sequence's last position.
+  Value sequence;     ///< [n, t, U], the hidden state h at every position; 0 behind a sequence's end.
+  Value last_hidden;  ///< [n, U], the hidden state h after a sequence's last position.
 };
 /// Gated recurrent units. This op computes only the recurrence:
 ///

@@ -54,7 +54,8 @@ struct TextEncoding {
 /// Raises InvalidArgument for any other value, and the errors of TextEncoding::check().
 Value text_ids(Value text, const TextEncoding& encoding);
 
-/// For code that feeds a graph: tells which text input an input of ids is made from, and how the text is encoded.
+/// Describes an input of ids that stands for a text input: the text input's name, and how to encode the text as ids. Code
+/// that feeds a graph needs this.
 struct EncodedInput {
   std::string of;  ///< The name of the text input.
   TextEncoding encoding;
