@@ -73,8 +73,8 @@ std::vector<Value> conv2d_gradient(const GradientRequest& request) {
   Attributes attributes = request.node.attributes;
   attributes.set("activation", std::string("none"));
   std::vector<Value> result(request.node.inputs.size());
-  // The node for the input's gradient comes first, since it reads the kernel. No later node reads it, so an optimizer can
-  // update the kernel as soon as the kernel's gradient has been computed and is still in the cache.
+  // The node for the input's gradient comes first, since it reads the kernel's values. No later node reads them, so an
+  // optimizer can update the kernel as soon as the kernel's gradient has been computed and is still in the cache.
   if (request.wanted[0]) result[0] = request.graph.add("conv2d_grad_input", {dy, kernel, x}, attributes)[0];
   if (request.wanted[1]) result[1] = request.graph.add("conv2d_grad_kernel", {dy, x, kernel}, attributes)[0];
   if (result.size() > 2 && request.wanted[2]) result[2] = request.graph.add("bias_grad", {dy})[0];

@@ -41,8 +41,8 @@ std::vector<Value> dense_gradient(const GradientRequest& request) {
   const Value kernel = request.node.inputs[1];
   const Value dy = before_activation(request);
   std::vector<Value> result(request.node.inputs.size());
-  // The node for the input's gradient comes first, since it reads the kernel. No later node reads it, so an optimizer can
-  // update the kernel while the kernel's gradient is being computed.
+  // The node for the input's gradient comes first, since it reads the kernel's values. No later node reads them, so an
+  // optimizer can update the kernel while the kernel's gradient is being computed.
   if (request.wanted[0]) result[0] = request.graph.add("dense_grad_input", {dy, kernel})[0];
   if (request.wanted[1]) result[1] = request.graph.add("dense_grad_kernel", {dy, x})[0];
   if (result.size() > 2 && request.wanted[2]) result[2] = request.graph.add("bias_grad", {dy})[0];

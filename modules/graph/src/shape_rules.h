@@ -90,8 +90,8 @@ Attributes conv2d_attributes(std::array<int64_t, 2> strides, std::vector<int64_t
 // Checks that are used by both dense and conv2d.
 Result<void> expect_bias(const ValueType& bias, const ValueType& kernel);
 Result<void> expect_activation(const Attributes& attributes);
-/// For a dense, conv2d or batch_norm node with an activation: turns the gradient of the node's result into the gradient of
-/// the value to which the activation was applied.
+/// For a dense, conv2d or batch_norm node with or without an activation: turns the gradient of the node's result
+/// into the gradient of the value before the activation.
 Value before_activation(const GradientRequest& request);
 
 // Helpers that count multiply-adds (OpDef::multiply_adds).

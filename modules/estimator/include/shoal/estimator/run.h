@@ -66,13 +66,13 @@ using ProgramBody = std::function<void(RunConfig config, const CommandLine& comm
 
 /// The exit status: 0 clean end; 2 wrong usage or configuration; 3 NaN loss; 4 damaged data or checkpoint;
 /// 5 deadline; 143 the task stops and is to be started again (OnSigterm::kLeave); 1 anything else. SIGINT, SIGTERM and
-/// SIGHUP are handled while a task runs. SIGPIPE and SIGXFSZ do not end the process: log lines and results that cannot be
-/// written, because their reader has gone, say, are dropped without effect on training and exit status. With --json the
-/// last line on standard output is an ExperimentReport as one JSON object. It has what the tasks of this process know: the
-/// metrics of the last evaluation (counts as whole numbers), global_step, examples_per_second and seconds; as "best" the
-/// metrics of the evaluation in model_dir with the lowest loss; model_dir, the values of the program's "flags", the seed of
-/// the run, and Shoal's version. Without --json and --quiet, a process that evaluated prints the metrics as a last line of
-/// text.
+/// SIGHUP are handled while a task runs. SIGPIPE and SIGXFSZ become errors of the write that caused them. Log lines and
+/// results that cannot be written, because their reader has gone, say, are dropped without effect on training and exit
+/// status. With --json the last line on standard output is an ExperimentReport as one JSON object. It has what the tasks of
+/// this process know: the metrics of the last evaluation (counts as whole numbers), global_step, examples_per_second and
+/// seconds; as "best" the metrics of the evaluation in model_dir with the lowest loss; model_dir, the values of the
+/// program's "flags", the seed of the run, and Shoal's version. Without --json and --quiet, a process that evaluated prints
+/// the metrics as a last line of text.
 ///
 /// The same object goes to the file that SHOAL_REPORT_FILE names, if that is set, and to `report.json` in model_dir, by the
 /// process whose task led the training. So `shoal launch`, sweepers and pipelines learn the results. A program that fails
