@@ -13,7 +13,8 @@ namespace {
 using dnnl::memory;
 using Gradient = dnnl::convolution_backward_weights;
 
-/// Makes a kernel of parts, each of which sums over some images in the first part's filter layout, and adds the sums up.
+/// Makes a kernel for several images. Each part of the kernel sums over some of the images, and then the sums of all parts
+/// are added up. All parts use the layout of the filters that oneDNN chooses for the first part.
 std::unique_ptr<Kernel> of_images(const Context& context, const Convolution& whole) {
   const auto [parts, descriptions, layout] = describe_parts(
       context.threads, whole, Rows::kOfResult, whole.kernel_any(kFloat),
@@ -27,7 +28,7 @@ std::unique_ptr<Kernel> of_images(const Context& context, const Convolution& who
   const Operand result_gradient = kernel->input_as(0, images(whole.result), images(whole.result, context.factors));
   const int64_t count = int64_t(parts.size());
   const int64_t stride = count > 1 ? int64_t(align_up(layout.get_size())) : 0;
-  const Operand sums = count > 1 ? kernel->reserve_scratch(layout, count) : gradient;  // The sums of each part.
+  const Operand sums = count > 1 ? kernel->reserve_scratch(layout, count) : gradient;  // A gradient per part.
   kernel->begin_step();
   for (size_t i = 0; i < parts.size(); ++i) {
     const auto& part = descriptions[i];

@@ -72,8 +72,8 @@ Convolution Convolution::of_images(int64_t begin, int64_t end) const {
   return part;
 }
 
-/// The convolution from rows [image_begin, image_end) of one image to rows [begin, end) of the result, padded as needed;
-/// nothing if padding cannot express it.
+/// Describes the part of a convolution that computes rows [begin, end) of the result from rows [image_begin, image_end) of
+/// one image, with the padding that this needs. Returns nothing if no padding gives exactly these rows.
 std::optional<Convolution> Convolution::of_rows(int64_t image_begin, int64_t image_end, int64_t begin, int64_t end) const {
   const int64_t rows = image_end - image_begin, results = end - begin;
   if (rows <= 0 || results <= 0) return std::nullopt;

@@ -19,7 +19,7 @@ struct Convolution {
   int64_t groups;
   dnnl::memory::data_type factors;
   dnnl::memory::dims strides, dilations, before, after;
-  int64_t image_offset = 0, result_offset = 0;  ///< Where a part begins in the whole, in elements.
+  int64_t image_offset = 0, result_offset = 0;  ///< The offsets, in elements, at which this part of a convolution begins.
 
   Convolution(const Context& context, const Attributes& attributes, const Shape& image_, const Shape& filters_,
               const Shape& result_);
@@ -40,8 +40,9 @@ struct Convolution {
   int64_t multiplications() const { return result.elements() * filters[1] * filters[2] * filters[3]; }
 
   Convolution of_images(int64_t begin, int64_t end) const;
-  /// For one image: of_result_rows() computes some rows of the result, of_image_rows() covers some rows of the image (for
-  /// its gradient). Nothing if padding cannot express the part.
+  /// For one image. of_result_rows() describes the part that computes rows [begin, end) of the result, and of_image_rows()
+  /// the part whose gradient computes rows [begin, end) of the image's gradient. Both return nothing if no padding gives
+  /// exactly these rows.
   std::optional<Convolution> of_result_rows(int64_t begin, int64_t end) const;
   std::optional<Convolution> of_image_rows(int64_t begin, int64_t end) const;
 
@@ -66,9 +67,10 @@ struct Described {
   dnnl::memory::desc kernel;  // The layout of the filters, the same in all parts.
 };
 
-/// Calls describe_part(part, kernel) for each part, with the layout that the first part chooses for all. If oneDNN has no
-/// fast implementation for one of the parts, describes the whole instead. Returns no parts if oneDNN has none for the whole
-/// either.
+/// Divides `whole` into parts, and calls describe_part(part, kernel) for each part to get its description from oneDNN.
+/// `kernel` is the layout of the filters: `any` for the first part, and for the others the layout that the first part has
+/// chosen. If oneDNN has no fast implementation for one of the parts, `whole` is described as a single part. Returns no
+/// parts if oneDNN has none for `whole` either.
 template <class DescribePart, class LayoutOf>
 auto describe_parts(int threads, const Convolution& whole, Rows rows, const dnnl::memory::desc& any,
                     const DescribePart& describe_part, const LayoutOf& layout_of) {

@@ -49,10 +49,11 @@ bool has_avx512() {
 /// still faster if the other operand is the wide one, or if the sums are short.
 bool transpose_is_slow(int64_t batch, int64_t out, int64_t in) { return out >= 512 && out >= in && batch >= 16; }
 
-/// With AVX-512, panels (backends/portable) are as fast as oneDNN for batches that are not too large (Intel Xeon, Sapphire
-/// Rapids: 0.95 to 1.05 of oneDNN's rate for [128, 512]^T [128, 784] and similar sizes, 0.75 for a batch of 1024), and the
-/// update is applied while rows of dW are in the cache. That needs a packed x that fits into a core's own cache, or half a
-/// megabyte of it, and a dW with enough rows to make packing x worth its time.
+/// True if the packed panels of backends/portable should compute dW. With AVX-512, and for batches that are not too large,
+/// they are as fast as oneDNN: 0.95 to 1.05 of its rate for [128, 512]^T [128, 784] and similar sizes, 0.75 for a batch of
+/// 1024 (Intel Xeon, Sapphire Rapids). They also pass rows of dW to the update while these are in the cache. Packed x must
+/// fit into a core's own cache, or into half a megabyte of it, and dW must have enough rows to make packing x worth its
+/// time.
 bool panels_are_fast(int64_t batch, int64_t out, int64_t in) {
   constexpr int64_t kDepthMax = 256, kRowsMin = 64, kOwnCacheBytes = 512 << 10;
   return has_avx512() && batch <= kDepthMax && out >= kRowsMin && batch * in * int64_t(sizeof(float)) <= kOwnCacheBytes;
@@ -79,8 +80,8 @@ std::unique_ptr<Kernel> make_dense_grad_input(const Context& context, const Kern
 std::unique_ptr<Kernel> make_dense_grad_kernel(const Context& context, const KernelRequest& request) {
   if (!all_float32(request) || !none_empty(request)) return nullptr;
   const int64_t batch = rows_of(request.inputs[0]), out = columns_of(request.inputs[0]), in = columns_of(request.inputs[1]);
-  // For small batches the update of the weights is a large part of the step, so rows of dW should reach the update while
-  // they are in the cache.
+  // For small batches the update of the weights is a large part of the step. Then the backend `portable` computes dW, since
+  // it passes rows of dW to the update while they are in the cache.
   constexpr int64_t kUpdateCountsMax = 64;
   if (context.factors == kFloat &&
       (batch <= kUpdateCountsMax || panels_are_fast(batch, out, in) || transpose_is_slow(batch, out, in))) {

@@ -50,8 +50,8 @@ Part whole(const Matrices& m) {
   return part;
 }
 
-/// Returns the part of the matrices m that a range of the product uses. `has_rows` and `has_columns` say whether the rows
-/// and the columns of m are those of the product (the left factor has its rows, the right factor its columns).
+/// Returns the part of a factor or result m that is used if only a range of the product is computed. A range of rows
+/// divides m if `has_rows` (true for the left factor), and a range of columns if `has_columns` (true for the right factor).
 Part part_of(const Matrices& m, const Range& range, bool has_rows, bool has_columns) {
   Part part = whole(m);
   const size_t rows = part.sizes.size() - 2;
@@ -74,7 +74,7 @@ using Division = std::vector<Range>;
 
 /// Returns the number of parts, one for each thread, into which the product should be divided.
 int parts_for(int threads, const MatrixProduct& product) {
-  // Two multiplications count as one byte of memory traffic.
+  // team_for() takes the cost in bytes of memory traffic: two multiplications take as long as moving one byte.
   return team_for(threads, product.c.elements() * product.a.columns / 2);
 }
 
@@ -144,7 +144,8 @@ std::vector<ProductPart> describe_division(const Context& context, const MatrixP
   return parts;
 }
 
-/// True if copying c costs less than dividing rows, where each core reads all of b, and again after b's next update.
+/// True if it is better to divide the columns of c, and to copy each part of c to its place, than to divide the rows of c.
+/// With divided rows each core reads all of b, and has to fetch it again after the next update of b.
 bool worth_a_copy(const Division& division, const MatrixProduct& product) {
   return division[0].axis == Axis::kColumns && product.b.elements() >= 2 * product.c.elements();
 }

@@ -11,7 +11,8 @@ namespace shoal::backends::onednn {
 struct Matrices {
   int64_t rows, columns;
   bool transposed = false;
-  /// Nothing: oneDNN gets no batch axis. A batch of 1 is multiplied with each matrix of the other factor.
+  /// The number of matrices. Without a number, oneDNN gets no batch axis. If the number is 1, the matrix is multiplied with
+  /// each matrix of the other factor.
   std::optional<int64_t> batch = {};
 
   int64_t elements() const { return batch.value_or(1) * rows * columns; }

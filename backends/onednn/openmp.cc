@@ -12,11 +12,11 @@ struct OpenMp {
   int (*threads)() = nullptr;
 };
 
-/// Looks up OpenMP's functions instead of linking to libgomp, because libgomp comes only with a oneDNN that was built with
-/// OpenMP (Debian's riscv64 has none), and because Shoal's code then needs no -fopenmp. If the program has a second OpenMP,
-/// oneDNN's calls go to the one that was loaded first, and the first look-up finds the same one. If a program loads Shoal
-/// with dlopen(), the first look-up may not see its libraries, so the second look-up searches the libraries that oneDNN is
-/// linked with.
+/// Finds OpenMP's functions at run time. Shoal does not link to libgomp, since it comes only with a oneDNN that was built
+/// with OpenMP (Debian's riscv64 has none), and since Shoal's code then needs no -fopenmp. The first search covers all
+/// libraries of the program. If two of them contain OpenMP, it finds the one that was loaded first, which oneDNN calls,
+/// too. If a program loads Shoal with dlopen(), that search may miss Shoal's libraries, so a second search covers the
+/// libraries that oneDNN is linked with.
 OpenMp find_openmp() {
   const auto find = [](void* scope) {
     return OpenMp{reinterpret_cast<void (*)(int)>(dlsym(scope, "omp_set_num_threads")),

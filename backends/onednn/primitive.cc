@@ -166,7 +166,7 @@ Result<void> PrimitiveKernel::execute(Step& step, const KernelCall& call) const 
   for (Piece& piece : step.pieces) SHOAL_TRY_VOID(bind(piece, call));
   // The pieces use one stream at the same time. That is safe, since the stream of a processor has no state.
   parallel_pieces(int(step.pieces.size()), [&](int number) {
-    set_openmp_threads(1);  // OpenMP keeps one number per thread; the program has set only that of its own thread.
+    set_openmp_threads(1);  // OpenMP's limit holds per thread; so far it is set only on the thread that runs the program.
     Piece& piece = step.pieces[size_t(number)];
     piece.status = dnnl_primitive_execute(piece.primitive.get(), context_.stream.get(), int(piece.arguments.size()),
                                           piece.arguments.data());

@@ -79,10 +79,10 @@ struct BackwardParts {
   int64_t values, keys, queries, dresult, scores, total;
   explicit BackwardParts(const Attention& a) {
     const int64_t block = a.query_block();
-    values = 0;  // Offset of the packed transpose of the values.
+    values = 0;  // Scratch offset of the packed transpose of the values.
     keys = values + packed_floats(a.value_size, a.keys);
-    queries = keys + packed_floats(a.keys, a.size);    // Offset of a block's queries.
-    dresult = queries + packed_floats(block, a.size);  // Offset of the gradient of the block's result.
+    queries = keys + packed_floats(a.keys, a.size);    // Scratch offset of the packed queries of one block.
+    dresult = queries + packed_floats(block, a.size);  // Scratch offset of the packed gradient of the block's result.
     scores = dresult + packed_floats(block, a.value_size);
     total = scores + packed_floats(block, a.keys);
   }
@@ -190,7 +190,8 @@ void backward(const Attention& a, const BackwardCall& call, int64_t length, floa
               .rows = rows,
               .depth = count,
               .columns = a.size});
-    // The gradients of keys and values are sums over queries, so the left factor (scores) is read transposed.
+    // The gradients of keys and values are sums over queries: dkey = (gradient of the scores)^T * query. So the queries are
+    // packed as the right factor, and the left factor is read transposed.
     pack({call.query.row(first), call.query.stride}, rows, a.size, a.scale, queries);
     multiply({.a = {scores, 1, a.keys},
               .packed = queries,

@@ -154,7 +154,8 @@ class PortableBackend final : public Backend {
     return compile_with(graph, std::move(options), executor);
   }
 
-  /// The rules of docs/arithmetic.md (`version` is theirs) fix all bits, for any instruction set and number of threads.
+  /// The rules in docs/arithmetic.md fix all bits, for any instruction set and number of threads. `version` is the version
+  /// of these rules.
   Numerics numerics(int threads) const override {
     return {.backend = "portable", .version = "2", .isa = "", .threads = threads, .denormals = Denormals::kKept};
   }

@@ -21,18 +21,19 @@ Strides strides_without(const Shape& full, std::span<const int64_t> axes);
 /// A part of a result, `rows` contiguous rows of `columns` elements, and the positions of the operands' elements for them.
 struct Tile {
   struct Operand {
-    int64_t first;       ///< Offset of the first element.
+    int64_t first;       ///< Offset of the first element of the operand that the tile uses.
     int64_t row_stride;  ///< Distance to the next row.
     bool moves;          ///< True if the operand advances along a row; else it has one element per row.
   };
   static constexpr size_t kOperandsMax = 3;
-  int64_t first;  ///< Offset of the result's first element.
+  int64_t first;  ///< Offset of the tile's first element in the result.
   int64_t rows;
   int64_t columns;
   std::array<Operand, kOperandsMax> operands;
 };
 
-/// Nested loops over a result. Drops axes of size 1; joins neighbours if each operand advances along both or along neither.
+/// Nested loops over the elements of a result. Drops axes of size 1. Makes one loop of two neighbouring axes if each
+/// operand either has a stride along both or is repeated along both.
 class LoopNest {
  public:
   LoopNest(const Shape& result, std::initializer_list<Strides> operands);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// The gradient of a convolution's filters, by panels. Images are summed in blocks, whose number depends on the sizes only.
-// Each sum is taken in the order of images, rows and columns, and the sums of the blocks are added in order.
+// The gradient of a convolution's filters, computed as products of packed panels (panels.h). The images are divided into
+// blocks, whose number depends on the sizes only. Each sum is taken in the order of the block's images, rows and columns,
+// and the sums of the blocks are added in order.
 #include <algorithm>
 #include <utility>
 
@@ -34,7 +35,7 @@ class ConvGradKernel final : public Kernel {
     float* const sums = reinterpret_cast<float*>(call.scratch);
     // If there are fewer blocks than threads, the work is also divided by the filters' rows.
     const int64_t parts = blocks_ >= threads_ ? 1 : c_.down.taps;
-    // Four multiplications count as one byte of memory traffic.
+    // parallel_chunks() takes the cost in bytes of memory traffic: four multiplications take as long as moving one byte.
     const int64_t bytes = c_.images * c_.down.out * c_.right.out * elements() / 4;
     parallel_chunks(threads_, blocks_ * parts, 1, bytes, [&](int thread, Chunks& chunks) {
       float* const own = reinterpret_cast<float*>(call.thread_scratch.of(thread));
@@ -55,8 +56,8 @@ class ConvGradKernel final : public Kernel {
 
  private:
   static constexpr int64_t kBlocksMax = 16, kPartialFloatsMax = int64_t(1) << 18;
-  // The number of results whose windows are multiplied at a time, so that sums are read and written only once for many
-  // products. Rows with more results are divided.
+  // How many pixels of the result are collected before their windows are multiplied by dy. The sums are then read and
+  // written only once for all of these pixels. Longer rows of the result are divided.
   static constexpr int64_t kPixelsTogether = kLeftBlockDepth;
 
   int64_t elements() const { return c_.groups * c_.filters * c_.channels * c_.taps(); }
@@ -71,7 +72,7 @@ class ConvGradKernel final : public Kernel {
     for (int64_t group = 0; group < c_.groups; ++group) {
       float* const to = sums + (group * c_.down.taps + down) * size;
       std::fill_n(to, size, 0.0f);
-      int64_t held = 0;  // The number of results whose windows are packed, but not multiplied yet.
+      int64_t held = 0;  // The number of pixels of the result that are packed but not multiplied yet.
       for (int64_t n = c_.images * block / blocks_; n < c_.images * (block + 1) / blocks_; ++n) {
         for (int64_t row = first; row < last; ++row) {
           const int64_t h = row * c_.down.stride + c_.down.begin + down * c_.down.dilation;
@@ -96,7 +97,8 @@ class ConvGradKernel final : public Kernel {
     }
   }
 
-  /// Packs `count` rows of dy as rows of panels, from the row at `to` on.
+  /// Packs `count` rows of dy, one for each pixel of the result, into panels (panels.h). `to` is where the first of these
+  /// rows begins in the first panel.
   void pack_results(const float* dy, int64_t stride, int64_t count, float* to) const {
     for (int64_t column = 0; column < c_.filters; column += kPanelColumns) {
       pack({dy + column, stride}, count, std::min(kPanelColumns, c_.filters - column), 1.0f, to + column * kPixelsTogether);

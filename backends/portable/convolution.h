@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The sizes of a convolution: image [N,H,W,C], filters [O,I,KH,KW] and result, also if one of its gradients is computed.
+/// The sizes of a convolution: image [N,H,W,C], filters [O,I,KH,KW] and result. The same sizes describe its gradients.
 #include <cstdint>
 
 #include "correlation.h"
@@ -18,7 +18,8 @@ struct Convolution {
   int64_t taps() const { return down.taps * right.taps; }
   /// True if each channel has one filter of its own.
   bool is_depthwise() const { return groups > 1 && channels == 1 && filters == 1; }
-  /// True if panels are faster. Groups with few channels have too few multiplications for them.
+  /// True if products of packed panels (panels.h) are faster than other loops. If groups have few channels, the products of
+  /// one group are too small for panels.
   bool takes_panels() const { return groups == 1 || (channels >= 8 && filters >= 8); }
 };
 

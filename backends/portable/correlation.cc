@@ -98,7 +98,7 @@ Result<void> CorrelationKernel::run(const KernelCall& call) {
     if (rows == 0 || c.right.out == 0) continue;
     const int64_t multiplications = rows * c.right.out * c.groups * c.out_channels * c.depth();
     const int64_t together = threads_ == 1 ? rows : std::max<int64_t>(1, rows / (int64_t(4) * threads_));
-    // Four multiplications count as one byte of memory traffic.
+    // parallel_chunks() takes the cost in bytes of memory traffic: four multiplications take as long as moving one byte.
     parallel_chunks(threads_, rows, together, multiplications / 4, [&](int thread, Chunks& chunks) {
       float* const own = reinterpret_cast<float*>(call.thread_scratch.of(thread));
       for (int64_t first, last; chunks.next(first, last);) {
@@ -143,7 +143,8 @@ void zero_rows(float* target, int64_t stride, int64_t rows, int64_t columns) {
 
 }  // namespace
 
-/// Makes one product for each row of the filters, in which a row of results depends on a single row of the image.
+/// Computes a row of results as a sum of products, one for each row of the filters. Each product reads a single row of the
+/// image.
 void CorrelationKernel::by_rows(const Part& part, const Row& row, float* own) const {
   const Correlation& c = part.shape;
   const int64_t depth = row_depth(c);
@@ -172,7 +173,8 @@ void CorrelationKernel::by_rows(const Part& part, const Row& row, float* own) co
   if (!begun) zero_rows(row.target, row.target_stride, c.right.out, c.out_channels);
 }
 
-/// For short rows: copies the rows of each window into one row. These are then the rows of a single product.
+/// For filters with short rows: copies all rows of a window into one long row. The long rows of all windows form a matrix,
+/// so a single product computes the row of results.
 void CorrelationKernel::by_windows(const Part& part, const Row& row, float* own) const {
   const Correlation& c = part.shape;
   const int64_t depth = row_depth(c), step = c.right.stride * c.in_channels;

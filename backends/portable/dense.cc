@@ -76,7 +76,7 @@ std::unique_ptr<Kernel> make_small_batch_dense(const KernelRequest& request, int
                              .bias = biased ? floats(call.inputs[2]) : nullptr,
                              .y = floats(call.outputs[0]),
                              .relu = activate};
-    const int64_t together = out >= int64_t(16) * threads ? 16 : 4;  // Columns per chunk: a cache line of a row, or a tile.
+    const int64_t together = out >= int64_t(16) * threads ? 16 : 4;  // Columns of y per chunk: a cache line (16) or a tile.
     parallel_chunks(threads, out, together, product_bytes(batch, out, in), [&](int, Chunks& chunks) {
       for (int64_t first, last; chunks.next(first, last);) product_code().small_batch_dense(product, first, last);
     });
@@ -130,16 +130,16 @@ std::unique_ptr<Kernel> make_dense(const KernelRequest& request) {
 
 namespace {
 
-/// Computes dx = dy w for small batches. Threads divide w by its rows, as the gradient's product and the update of w do, so
-/// that most of w is in a core's own cache. If threads divided columns, each of two cores would read half of w from the
-/// other, and the update would move it back (a training step of the MLP took a tenth longer). The sums
-/// consist of kBlocks blocks of rows, whatever the number of threads.
+/// Computes dx = dy w for small batches. Threads divide w by its rows, as the product dW and the update of w do, so that
+/// each core has most of its rows of w in its own cache. If threads divided the columns of w, each of two cores would have
+/// to read half of its weights from the other core's cache, and the update would move them back (a training step of the MLP
+/// took a tenth longer). There are always kBlocks blocks of rows, whose sums are added up, whatever the number of threads.
 class SmallBatchGradInput final : public Kernel {
  public:
   SmallBatchGradInput(int threads, const DenseSizes& sizes)
       : threads_(threads), sizes_(sizes), parts_((threads + kBlocks - 1) / kBlocks) {}
 
-  /// True if w is so much larger than dx that the partial sums cost little.
+  /// True if w is so much larger than dx that adding up one partial dx for each block of rows costs little.
   static bool takes(const DenseSizes& sizes) { return sizes.rows <= 32 && sizes.out >= 8 * sizes.rows; }
 
   Result<void> run(const KernelCall& call) override {
@@ -250,12 +250,13 @@ class FewRowsGradKernel final : public Kernel {
 /// The bytes of a core's own cache that packed x may take.
 constexpr int64_t kOwnCacheBytes = 512 << 10;
 
-/// True if the update of the weights is a large part of the step, as for small batches, so that rows of dW should reach the
-/// update while they are in the cache.
+/// True if updating the weights is a large part of the step, as it is for small batches. Rows of dW should then be passed
+/// to the update while they are in the cache.
 bool update_counts(int64_t batch) { return batch <= 64; }
 
-/// dW = dy^T x by panels. With a RowSink, rows are passed on as soon as some are computed, from memory that stays in the
-/// cache. Bits depend neither on the sink nor on the number of threads.
+/// Computes dW = dy^T x as a product of packed panels (panels.h). If the run has a RowSink, a few rows of dW at a time are
+/// computed in memory that stays in the cache, and passed to the sink. Bits depend neither on the sink nor on the number of
+/// threads.
 class PanelGradKernel final : public Kernel {
  public:
   PanelGradKernel(int threads, int64_t batch, int64_t out, int64_t in)
@@ -268,7 +269,7 @@ class PanelGradKernel final : public Kernel {
     if (!packs_alone()) pack_together(threads_, x, batch_, in_, shared);
     parallel_chunks(threads_, out_, call.sink ? rows_to_give() : rows_together(), bytes, [&](int thread, Chunks& chunks) {
       float* const left = reinterpret_cast<float*>(call.thread_scratch.of(thread));
-      float* const rows = left + kLeftBlockFloats;  // Rows of dW for the sink.
+      float* const rows = left + kLeftBlockFloats;  // With a sink: memory for the rows of dW that are passed to the sink.
       float* packed = packs_alone() ? nullptr : shared;
       for (int64_t first, last; chunks.next(first, last);) {
         if (!packed) pack(x, batch_, in_, 1.0f, packed = rows + rows_to_give() * in_);
@@ -298,12 +299,13 @@ class PanelGradKernel final : public Kernel {
   /// cores have packed takes longer.
   bool packs_alone() const { return packed_bytes() <= (update_counts(batch_) ? size_t(1) << 20 : size_t(kOwnCacheBytes)); }
   size_t packed_bytes() const { return size_t(packed_floats(batch_, in_)) * sizeof(float); }
-  /// Returns how many rows of dW one pass over x computes: a few tiles, so that no thread waits long for the last pass.
+  /// Returns how many rows of dW a chunk has. A chunk is one pass over x, and has a few tiles only, so that at the end no
+  /// thread waits long for another thread's last chunk.
   int64_t rows_together() const {
     const int64_t shares = int64_t(3) * threads_, share = (out_ + shares - 1) / shares;
     return std::clamp((share + kTileRows - 1) / kTileRows * kTileRows, kWideTileRows, kLeftBlockRows);
   }
-  /// Returns how many rows of dW one pass computes if they go to a sink: as many as fit into the cache beside x.
+  /// Returns how many rows of dW a chunk has if the run has a RowSink: as many as fit into the cache beside x.
   int64_t rows_to_give() const {
     constexpr int64_t kTogetherBytes = 64 << 10;
     const int64_t tiles = kTogetherBytes / (kTileRows * in_ * int64_t(sizeof(float)));
@@ -317,25 +319,28 @@ class PanelGradKernel final : public Kernel {
 
 /// True if dW is so small that it stays in a core's own cache during a pass over all of x.
 bool grad_stays(int64_t out, int64_t in) { return out * in * kFloatBytes <= int64_t(256) << 10; }
-/// True if dW has so few rows that packed x would be read only a few times. Rows of x whose distance is a whole number of
-/// KiB evict each other from the first-level cache, so packing them pays earlier.
+/// True if SummedGradKernel should read x in place. If dW has few rows, packed x would be read too few times to make
+/// packing worth its time. Packing pays with fewer rows if the rows of x are a whole number of KiB apart, since they then
+/// evict each other from the first-level cache.
 bool reads_plain(int64_t out, int64_t in) { return out <= (in % 256 == 0 ? 96 : 512) || grad_stays(out, in); }
-/// True if SummedGradKernel is faster than PanelGradKernel (whose advantage: it passes on rows of dW from the cache).
+/// True if SummedGradKernel is faster than PanelGradKernel. Only the latter passes on rows of dW while they are in the
+/// cache.
 bool sums_in_place(int64_t rows, int64_t out, int64_t in) {
   const bool deep = rows > kLeftBlockDepth && packed_floats(rows, in) * int64_t(sizeof(float)) > kOwnCacheBytes;
   return deep || (!update_counts(rows) && (grad_stays(out, in) || reads_plain(out, in)));
 }
 
-/// Computes dW = dy^T x if dW is small compared with x, or has few rows. The sums are kept in dW, to which the products of
-/// 256 rows of x at a time are added. These rows are packed, or read in place if packing would cost more (reads_plain).
+/// Computes dW = dy^T x if dW is small compared with x, or has few rows. Adds the products of 256 rows of x at a time to
+/// the sums, which stay in dW. Packs these rows of x, or reads them in place if packing would cost more (reads_plain).
 /// Threads divide the columns of dW and, if there are few columns, its rows.
 class SummedGradKernel final : public Kernel {
  public:
   SummedGradKernel(int threads, int64_t batch, int64_t out, int64_t in)
       : threads_(threads), batch_(batch), out_(out), in_(in), plain_(reads_plain(out, in)) {
-    // Each thread gets up to three parts, so that a slower core delays nobody, and all get the same number. A part reads
-    // all rows of dy, but only its own columns of x: with fewer than 64 columns that costs more than it gains. Rows are
-    // divided only if there are few columns, since each part then reads all of x.
+    // dW is divided into up to three parts for each thread, so that a slower core delays nobody; all threads get the same
+    // number. A part reads all rows of dy, but only its own columns of x. With fewer than 64 columns, reading dy so often
+    // would cost more than the division gains. Rows of dW are divided only if there are few columns, since each part then
+    // reads all of x.
     const int64_t shares = threads == 1 ? 1 : int64_t(3) * threads;
     const int64_t across_all = threads * std::clamp(in / (threads * kColumnsWorthwhile), int64_t(1), shares / threads);
     columns_ = std::clamp((panel_count(in) + across_all - 1) / across_all * kPanelColumns, kColumnsTogether, kColumnsMax);
@@ -365,7 +370,7 @@ class SummedGradKernel final : public Kernel {
   std::string implementation() const override { return "portable: panels"; }
 
  private:
-  /// Sums one part of dW, over all of the depth.
+  /// Computes one part of dW: its sums over all rows of x and dy.
   void add(const KernelCall& call, int64_t column, int64_t row, float* scratch) const {
     float* const packed = scratch + (plain_ ? 0 : kLeftBlockFloats);
     const int64_t columns = std::min(columns_, in_ - column), rows = std::min(rows_, out_ - row);

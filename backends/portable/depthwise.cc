@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Depthwise convolutions, with one filter for each channel, and their gradients. They read channels in place. Each element
-// is one sum in the order of the filter's rows and columns, over positions on the image only. Gradients of filters are
-// summed in blocks of images, whose number depends on the sizes only, and the sums of the blocks are added in order.
+// is one sum in the order of the filter's rows and columns, without the taps that lie beyond the image. For gradients of
+// filters, the images are divided into blocks, whose number depends on the sizes only, and the sums of the blocks are added
+// in order.
 #include <algorithm>
 
 #include "depthwise.h"
@@ -24,7 +25,8 @@ int64_t result_of(const Axis& axis, int64_t element, int64_t tap) {
   return at >= 0 && at % axis.stride == 0 && at / axis.stride < axis.out ? at / axis.stride : -1;
 }
 
-/// The forward op, or the gradient for the image: each written pixel is a sum over taps of weighted read pixels.
+/// Computes the forward op, or the gradient for the image. Each pixel that is written is a sum over the taps of the filter:
+/// the tap's weight times a pixel that is read.
 class Depthwise final : public Kernel {
  public:
   /// Returns which element of an axis is read for a written one, through a tap; -1 if none.

@@ -8,7 +8,7 @@
 
 namespace shoal::backends::portable {
 
-/// With more rows, weights are used often enough for oneDNN's loops and the panels to be faster.
+/// With more rows each weight is used so often that oneDNN or packed panels (panels.h) are faster than the loops below.
 inline constexpr int64_t kFewRows = 4;
 
 /// The sizes of row-major x [rows, in], w [out, in] and y [rows, out], with at most kFewRows rows.
@@ -16,8 +16,8 @@ struct FewRows {
   int64_t rows, out, in;
 };
 
-/// Returns the number of blocks of rows of w into which the sums of dx = dy w are divided; it does not depend on the number
-/// of threads. Block b ends before row out * (b + 1) / blocks.
+/// The sums over the rows of w, in dx = dy w, are divided into blocks of rows. Returns the number of blocks, which does not
+/// depend on the number of threads. Block b ends before row out * (b + 1) / blocks.
 inline int64_t few_rows_blocks(int64_t out) { return std::clamp<int64_t>(out / 64, 1, 16); }
 
 }  // namespace shoal::backends::portable

@@ -22,8 +22,8 @@ constexpr int64_t kLanes = 8;
 #else
 constexpr int64_t kLanes = 4;
 #endif
-/// True if one instruction computes a fused product and sum of a register. Without such an instruction, large tiles
-/// only make the code large.
+/// True if a single instruction computes a * b + c for all numbers of a register. Without such an instruction, larger tiles
+/// would make the code larger, but not faster.
 #if defined(__FMA__) || defined(__aarch64__)
 constexpr bool kFusedInOne = true;
 #else
@@ -69,7 +69,7 @@ using WideBits [[gnu::vector_size(kLanes * 8)]] = int64_t;
   const WideBits bits = __builtin_bit_cast(WideBits, sum);
   const WideBits inexact = (error > 0.0) | (error < 0.0), even = (bits & 1) - 1;
   const WideBits away =
-      ((__builtin_bit_cast(WideBits, error) ^ bits) >> 63) | 1;  // 1 if the sum is too near to zero, else -1.
+      ((__builtin_bit_cast(WideBits, error) ^ bits) >> 63) | 1;  // 1 if rounding made |sum| smaller, else -1.
   const WideBits odd = bits + (inexact & even & away);
   return __builtin_convertvector(__builtin_bit_cast(Wides, odd), Vector);
 }

@@ -75,7 +75,7 @@ class Gather final : public Kernel {
   const IndexedAxis axis_;
   const bool of_rows_;
   const bool far_apart_;
-  const size_t bytes_;  // The bytes that one index selects.
+  const size_t bytes_;  // The number of bytes that one index selects.
   const int threads_;
 };
 

@@ -13,11 +13,12 @@ namespace {
 // The size of the part of b that a thread packs for itself at a time: two panels, which stay in the first-level cache.
 constexpr int64_t kDepthTogether = 128, kColumnsTogether = 2 * kPanelColumns;
 constexpr size_t kPanelsBytes = size_t(kDepthTogether * kColumnsTogether) * sizeof(float);
-// With more rows it is faster to pack all of b once, and to divide the rows among threads.
+// If c has more rows than this, it is faster to pack all of b once, and to let threads divide the rows of c.
 constexpr int64_t kFewRowsMax = 192;
 constexpr int64_t kTileRows = 8;
 
-/// The size of a part. Each thread gets several parts, so that a slower core delays no thread; one thread gets one part.
+/// Returns how many rows or columns of `count` a part has. Several threads get three parts each, so that a slower core
+/// delays no other thread. A single thread gets everything as one part.
 int64_t part_of(int64_t count, int threads, int64_t together) {
   const int64_t shares = threads == 1 ? 1 : int64_t(3) * threads;
   return rounded_up((count + shares - 1) / shares, together);

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A product of two matrices of any size by panels (panels.h), on a team of threads. Each element is one sum in the order
-/// of the depth, to which the bias is added, so bits do not depend on how the work is divided.
+/// A product c = a b of two matrices of any size, computed from packed panels (panels.h) on a team of threads. Each element
+/// is one sum, in the order of the columns of a, to which the bias is added. So bits do not depend on how the work is
+/// divided.
 #include <algorithm>
 
 #include "panels.h"
@@ -9,8 +10,8 @@
 
 namespace shoal::backends::portable {
 
-/// The cost, as bytes for parallel_for(), of a product of a few rows with a large matrix [depth, columns]. A multiplication
-/// costs less than moving a float.
+/// Returns the cost of a product of a few rows with a large matrix [depth, columns], in bytes of memory traffic, as
+/// parallel_for() takes it. Each element of the matrix is read once. Four multiplications take as long as moving one byte.
 inline int64_t product_bytes(int64_t rows, int64_t depth, int64_t columns) {
   return depth * columns * std::max<int64_t>(sizeof(float), rows / 4);
 }

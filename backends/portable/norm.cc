@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Batch and group normalization. In these loops a fused relu keeps NaN, and an addition may be fused, too.
+// Batch and group normalization. The same loops also add a tensor and apply a relu, if these are fused into the node. The
+// relu keeps NaN.
 #include "sources.h"
 #include "strips.h"
 

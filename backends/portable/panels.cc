@@ -9,7 +9,8 @@
 namespace shoal::backends::portable {
 namespace {
 
-// The depth that is summed at a time: this part of a panel stays in the first-level cache for all rows of `a`.
+// How many elements of each sum are added at a time. So many rows of a panel stay in the first-level cache while they are
+// used for all rows of `a`.
 constexpr int64_t kDepthBlock = kLeftBlockDepth;
 
 SHOAL_VECTOR_LOOP void pack_panel(const float* __restrict b, int64_t row_stride, int64_t column_stride, int64_t depth,
@@ -28,7 +29,7 @@ SHOAL_VECTOR_LOOP void pack_panel(const float* __restrict b, int64_t row_stride,
       for (int64_t j = 0; j < columns; ++j) panel[k * kPanelColumns + j] = b[k * row_stride + j] * factor;
     }
   } else {
-    for (int64_t j = 0; j < columns; ++j) {  // Reads contiguous elements in order.
+    for (int64_t j = 0; j < columns; ++j) {  // Column by column: neighbours in a column are contiguous in b.
       for (int64_t k = 0; k < depth; ++k) panel[k * kPanelColumns + j] = b[k * row_stride + j * column_stride] * factor;
     }
   }
@@ -46,7 +47,8 @@ void pack(const Strided& b, int64_t depth, int64_t columns, float factor, float*
 
 namespace {
 
-/// The tile of panels [p, end), from depth k on, with a in place. multiply_transposed() replaces a by a packed block.
+/// Describes the panels [p, end) of c for the inner loops (product_code.h), with the elements from k on of each sum. The
+/// loops read `a` in place, unless the caller puts a packed block in its place, as multiply_transposed() does.
 PanelTile tile_of(const PanelProduct& product, int64_t p, int64_t end, int64_t k) {
   const int64_t packed_depth = product.packed_depth > 0 ? product.packed_depth : product.depth;
   const int64_t column = p * kPanelColumns;
@@ -71,7 +73,7 @@ PanelTile tile_of(const PanelProduct& product, int64_t p, int64_t end, int64_t k
 }  // namespace
 
 int64_t columns_ahead(int64_t rows) {
-  constexpr int64_t kTileRows = 6;  // Tiles with more rows prefetch less.
+  constexpr int64_t kTileRows = 6;  // If tiles have more rows, there are fewer tiles, which prefetch fewer columns.
   return (rows + kTileRows - 1) / kTileRows * kPanelColumns;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The tiles of panels.h. The file that includes this header determines the instruction set.
+/// The inner loops of the products of panels.h, which compute c tile by tile. The file that includes this header determines
+/// the instruction set.
 #include "fused.h"
 #include "panels.h"
 #include "product_code.h"
@@ -8,12 +9,14 @@
 namespace shoal::backends::portable {
 namespace {
 
-// A row of a panel is two vectors of AVX2. Six rows of sums, the panel's row and one factor fill its sixteen registers; the
-// 32 registers of Arm hold six rows of four vectors. With AVX-512 a row is one vector, and a tile is two panels wide: 16
-// sums, for which ten vectors are loaded. Twelve rows would be 3 % slower.
+// The largest tile that fits into the registers. AVX2: six rows of sums (two vectors each), a row of the panel (two
+// vectors) and one factor fill sixteen registers. Arm: 32 registers hold six rows of four vectors. AVX-512: a row of a
+// panel is one vector, so a tile is two panels wide, and ten vectors are loaded for its 16 sums. Twelve rows would be 3 %
+// slower.
 constexpr int64_t kTileRowsMax = kLanes == 16 ? 8 : kFusedInOne ? 6 : 2, kTilePanelsMax = kLanes == 16 ? 2 : 1;
 
-/// Reads a's elements for kRows rows. Three rows share an address: the registers have no room for an address per row.
+/// Reads a's elements for kRows rows. Three rows share a register with their address, since there are not enough registers
+/// for an address per row.
 template <int64_t kRows, bool kLeftPacked>
 class LeftRows {
  public:
@@ -127,13 +130,13 @@ void multiply_rows(const PanelTile& tile, int64_t rows) {
   multiply_tiles<1>(tile, rows);
 }
 
-/// Packs the rows of the transpose of a [depth, rows] as tiles.
+/// Packs `rows` rows of a matrix that is stored as its transpose [depth, rows], one tile after the other.
 void pack_left(const float* a, int64_t stride, int64_t depth, int64_t rows, float* left) {
   while (rows > 0) {
     const int64_t count = tile_rows(rows);
     int64_t k = 0;
-    // Copies the elements of each depth in whole vectors. The next depth overwrites the surplus; no access is beyond the
-    // arrays.
+    // Copies whole vectors, which may be longer than the `count` rows of a tile. The copy for k + 1 overwrites the surplus
+    // of the copy for k. The loop ends before an access would lie beyond the arrays.
     constexpr int64_t kWhole = (kTileRowsMax + kLanes - 1) / kLanes * kLanes;
     if (stride >= kWhole) {
       for (; (depth - k) * count >= kWhole && k + 1 < depth; ++k) {

@@ -12,7 +12,7 @@ namespace shoal::backends::portable {
 namespace {
 
 struct Pooling {
-  int64_t batch, height, width, channels;  // The sizes of the pooled image.
+  int64_t batch, height, width, channels;  // The sizes of the image before pooling.
   int64_t out_height, out_width;
   int64_t window_height, window_width, stride_height, stride_width, top, left;
 
@@ -37,8 +37,8 @@ struct Pooling {
 
 /// The part of one window that lies inside of the image. The shape rule ensures that it is not empty.
 struct Window {
-  int64_t row_begin, row_end, column_begin, column_end;  // The part, in rows and columns of the image.
-  int64_t row, column;                                   // The window's first element, which may lie outside.
+  int64_t row_begin, row_end, column_begin, column_end;  // The part of the window inside of the image.
+  int64_t row, column;                                   // The window's first element; may lie outside of the image.
   Window(const Pooling& p, int64_t out_row, int64_t out_column)
       : row(out_row * p.stride_height - p.top), column(out_column * p.stride_width - p.left) {
     row_begin = std::max<int64_t>(row, 0), row_end = std::min(row + p.window_height, p.height);

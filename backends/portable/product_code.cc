@@ -21,7 +21,7 @@ struct Codes {
 Codes codes_of_processor() {
   Codes codes{};
 #if defined(SHOAL_PRODUCTS_AVX2)
-  __builtin_cpu_init();  // Needed because a constructor of the user's may compute before the compiler's own initialisation.
+  __builtin_cpu_init();  // The compiler calls this, too, but perhaps after a constructor of the user's that computes.
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #if defined(SHOAL_PRODUCTS_AVX512)
   if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl"))

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The inner loops of products for every processor of the target.
+// The inner loops of products, with only those instructions that every processor of the target architecture has.
 #include "products_code.h"
 
 namespace shoal::backends::portable {

@@ -91,7 +91,7 @@ struct Recurrence {
   template <class Body>
   void for_rows(const Body& body) const {
     constexpr int64_t kRowsPerThread = 4;
-    // Four multiplications count as one byte of memory traffic.
+    // parallel_for() takes the cost in bytes of memory traffic: four multiplications take as long as moving one byte.
     const int64_t work = rows * steps * depth * columns / 4;
     if (threads > 1 && rows >= kRowsPerThread * threads) {
       parallel_for(threads, rows, work, [&](int64_t begin, int64_t end) { body(begin, end, false); });

@@ -85,7 +85,8 @@ SHOAL_VECTOR_LOOP void gru_gates(const float* projection, const float* recurrent
   }
 }
 
-/// `dhidden` is the gradient through the next step's product; `kept` holds dh * z, the rest of the state's gradient.
+/// The gradient for the state after a step is `dh`: dhidden (through the product of the next step) + kept + dsequence. Then
+/// sets `kept` to dh * z, the part of the gradient for the state before the step that passes no product.
 SHOAL_VECTOR_LOOP void gru_gates_grad(const float* gates, const float* candidates, const float* hidden_before,
                                       const float* dsequence, const float* dhidden, float* kept, float* dgates,
                                       float* dprojection, float* drecurrent, int64_t units) {
@@ -151,7 +152,8 @@ struct Parts {
   }
 };
 
-/// Packs the weights and returns the forward product: wide = narrow * kernel^T.
+/// Packs the weights and returns the product that every forward step computes: wide [n, gates] = narrow [n, units] *
+/// kernel^T.
 Recurrence forward_recurrence(int threads, const Sizes& size, const Parts& parts, const float* kernel,
                               const int64_t* lengths) {
   pack_together(threads, {kernel, 1, size.units}, size.units, size.gates, parts.packed);
@@ -159,7 +161,8 @@ Recurrence forward_recurrence(int threads, const Sizes& size, const Parts& parts
   return {threads, size.n, size.t, size.units, size.gates, parts.packed, parts.narrow, parts.wide, lengths};
 }
 
-/// Packs the weights and returns the backward product: narrow = wide * kernel.
+/// Packs the weights and returns the product that every backward step computes: narrow [n, units] = wide [n, gates] *
+/// kernel.
 Recurrence backward_recurrence(int threads, const Sizes& size, const Parts& parts, const float* kernel,
                                const int64_t* lengths) {
   pack_together(threads, {kernel, size.units}, size.gates, size.units, parts.packed);
@@ -291,8 +294,8 @@ std::unique_ptr<Kernel> make_gru_grad(const KernelRequest& request) {
 
 namespace {
 
-/// Packs panels [first, last) of the hidden states before each step, [n * t, units]. These are the sequence moved by one
-/// step, with the initial state in front.
+/// Packs panels [first, last) of the matrix [n * t, units] that has the hidden state before each step of each sequence: the
+/// initial state for the first step, else the state of the step before (in `sequence`).
 void pack_states_before(const float* sequence, const float* initial, const Shape& shape, float* packed, int64_t first,
                         int64_t last) {
   const int64_t n = shape[0], t = shape[1], units = shape[2];

@@ -20,8 +20,8 @@ constexpr Bits kFromLane = {0, 1, 2, 3, 4, 5, 6, 7};
 constexpr Bits kFromLane = {0, 1, 2, 3};
 #endif
 
-// The depth that is summed at a time, and the number of bytes of w that one pass over all of x uses, so that they stay in
-// the first-level cache.
+// How many elements of each sum are added at a time, and how many bytes of w are multiplied with all of x before the next
+// ones. Both are small enough for the first-level cache.
 constexpr int64_t kDepthBlock = 1024;
 constexpr int64_t kTogetherBytes = 32 << 10;
 
@@ -29,7 +29,7 @@ struct SmallBatchTile {
   const float *x, *w;
   int64_t stride;  ///< The distance between the rows of x, and between those of w.
   int64_t depth;
-  const float* start;  ///< Initial values of each row's sums: the bias, y itself, or null.
+  const float* start;  ///< The values that the sums begin with: the bias or y. Null: zeros.
   int64_t start_stride;
   float* y;
   int64_t y_stride;
@@ -116,11 +116,12 @@ SHOAL_ALWAYS_INLINE void multiply_small_rows(const SmallBatchTile& tile, int64_t
                 __attribute__((always_inline)) { multiply_small_tile<decltype(known)::value, kOutputs>(tile); });
 }
 
-/// Adds the products of the depth [k, k + depth) only. For k > 0 the sums of the depths before are read from y.
+/// Adds only the products of elements [k, k + depth) to each sum. If k is not 0, y holds the sums of the elements before k.
 SHOAL_ALWAYS_INLINE void multiply_small_block(const SmallBatch& product, int64_t k, int64_t depth, int64_t first,
                                               int64_t last) {
   const bool begins = k == 0, ends = k + depth == product.in;
-  // Prefetches the rows of w from `last` on, which are needed next: tile number r of the rows of x starts at last + r.
+  // Each tile of rows of x prefetches one of the rows of w that are needed next: the first tile row `last`, the second tile
+  // row last + 1, and so on.
   int64_t next = last;
   for (int64_t row = 0, rows = 0; row < product.rows; row += rows, ++next) {
     const int64_t tiles = (product.rows - row + kSmallRowsMax - 1) / kSmallRowsMax;

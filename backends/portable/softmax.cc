@@ -71,13 +71,14 @@ float log_of(float sum) { return sum == sum ? float(vector_log_wide(sum)) : sum;
 
 void log_softmax_row(const float* x, float* y, int64_t count) {
   const float highest = max_of(x, count);
-  // Subtracts both in turn, since the sum highest + log(sum) would round away a small logarithm.
+  // Subtracts `highest` and log_sum one after the other, since highest + log_sum would round away a small log_sum.
   const float log_sum = log_of(exponential_sum(x, highest, count));
   subtract(x, highest, y, count);
   subtract(y, log_sum, y, count);
 }
 
-/// Calls body(row) for all rows. An element costs about as much as moving 16 bytes, because of its exponential.
+/// Calls body(row) for all rows. parallel_for() takes the cost in bytes of memory traffic. An element takes as long as
+/// moving 16 bytes, because of its exponential.
 template <class Body>
 void for_rows(int threads, int64_t rows, int64_t columns, const Body& body) {
   parallel_for(threads, rows, rows * columns * 16, [&](int64_t begin, int64_t end) {

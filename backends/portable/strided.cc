@@ -10,7 +10,8 @@
 namespace shoal::backends::portable {
 namespace {
 
-/// Removes axes of size one, and joins two neighbours that form one evenly spaced axis on both sides.
+/// Removes axes of size one, and joins two neighbouring axes if their elements are evenly spaced along both, in the source
+/// as well as in the target.
 std::vector<CopyAxis> merged(const std::vector<CopyAxis>& axes) {
   std::vector<CopyAxis> result;
   for (const CopyAxis& axis : axes) {
@@ -27,7 +28,7 @@ std::vector<CopyAxis> merged(const std::vector<CopyAxis>& axes) {
 
 template <size_t kBytes>
 void copy_plane(const CopyAxis& down, const CopyAxis& right, const std::byte* source, std::byte* target) {
-  constexpr int64_t kTile = 16;  // Elements: 16 x 16 of four bytes use 16 cache lines on either side.
+  constexpr int64_t kTile = 16;  // 16 x 16 elements of four bytes use 16 cache lines of the source and 16 of the target.
   for (int64_t d = 0; d < down.size; d += kTile) {
     const int64_t d_end = std::min(d + kTile, down.size);
     for (int64_t r = 0; r < right.size; r += kTile) {

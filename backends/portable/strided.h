@@ -10,7 +10,8 @@
 
 namespace shoal::backends::portable {
 
-/// One axis of a copy: its size, and the distance of its elements on each side (in elements).
+/// One axis of a copy: its size, and the distance, in elements, between its neighbouring elements in the source and in the
+/// target.
 struct CopyAxis {
   int64_t size;
   int64_t source;
@@ -20,8 +21,8 @@ struct CopyAxis {
 /// The distance, in elements, between neighbours along each axis of a dense array.
 std::array<int64_t, Shape::kRankMax> dense_steps(const Shape& shape);
 
-/// A copy that is planned once: axes that are contiguous on both sides are joined, runs of bytes are copied whole, and two
-/// axes that change places are copied in tiles. run() allocates nothing.
+/// A copy that is planned once. Axes that are contiguous in the source and in the target are joined, contiguous bytes are
+/// copied as a whole, and two axes that change places are copied in tiles. run() allocates nothing.
 class StridedCopy {
  public:
   StridedCopy(std::vector<CopyAxis> axes, size_t element_bytes);
@@ -33,9 +34,9 @@ class StridedCopy {
 
   std::vector<CopyAxis> outer_;  ///< The other axes. Distances are in bytes, here and below.
   int64_t rows_ = 1;             ///< The number of combinations of the outer axes.
-  CopyAxis down_{1, 0, 0};       ///< An innermost loop; its neighbours are near each other in the source.
-  CopyAxis right_{1, 0, 0};      ///< The other innermost loop; its neighbours are near in the target.
-  int64_t shares_ = 1;           ///< The number of shares of down_ in each row.
+  CopyAxis down_{1, 0, 0};       ///< One of the two inner axes: its elements are near each other in the source.
+  CopyAxis right_{1, 0, 0};      ///< The other inner axis: its elements are near each other in the target.
+  int64_t shares_ = 1;           ///< How many shares, of up to kShare elements, down_ is divided into.
   size_t run_bytes_;             ///< The bytes that one innermost step copies.
 };
 

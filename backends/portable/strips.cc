@@ -118,8 +118,9 @@ void channel_moments(int threads, const Strips& strips, const float* x, float* p
       block_moments(x + strips.first_element(block), strips.strips_of(block), strips.lanes, mean, mean + strips.lanes);
     }
   });
-  // Chan, Golub, LeVeque, "Algorithms for computing the sample variance" (1983): each block contributes its mean and its
-  // sum of squares, and each element of the tail its value.
+  // Combines means and sums of squares as in Chan, Golub, LeVeque, "Algorithms for computing the sample variance" (1983).
+  // Each block contributes its mean and its sum of squares; the elements after the last whole strip (the tail) are added
+  // singly.
   auto clear = [&](double* sums) { std::fill_n(sums, strips.lanes, 0.0); };
   clear(moments.squares);
   for (int64_t block = 0; block < strips.blocks; ++block) {

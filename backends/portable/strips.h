@@ -58,7 +58,7 @@ class Scratch {
   std::byte* next_;
 };
 
-/// Sets to[l] = of(channel of lane l).
+/// For each lane l, stores in to[l] the result of the call of(c), where c is the channel of the lane.
 template <class T, class Of>
 void fill_lanes(const Strips& strips, T* to, const Of& of) {
   for (int64_t c = 0; c < strips.channels; ++c) to[c] = of(c);
@@ -85,7 +85,7 @@ void channel_moments(int threads, const Strips& strips, const float* x, float* p
 struct Gradients {
   const float* dy;
   const float* x;
-  const float* y;     ///< The output of a fused relu: dy counts where y > 0. Null: there is none.
+  const float* y;     ///< The output of a fused relu: dy is taken as 0 unless y > 0. Null: there is no relu.
   const float* mean;  ///< The mean of each lane.
 };
 /// The sums of dy and of dy * (x - mean) of each channel. Arrays as in ChannelMoments.
@@ -110,7 +110,8 @@ struct GradientAffine {
   const float* offset;
   const float* slope;
 };
-/// dx = dy * factor - offset - (x - mean) * slope, where dy counts only if y > 0, unless y is null.
+/// dx = dy * factor - offset - (x - mean) * slope. y is the output of a fused relu, or null if there is none: dy is taken
+/// as 0 unless y > 0.
 void gradient_strips(const float* dy, const float* x, const float* y, GradientAffine by, int64_t lanes, int64_t begin,
                      int64_t end, float* dx);
 

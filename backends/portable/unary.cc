@@ -142,7 +142,7 @@ SHOAL_VECTOR_LOOP void run_slope(Function function, float alpha, const float* dy
     case Function::kGelu: return times_slope<gelu_slope>(dy, v, alpha, dx, count);
     case Function::kGeluTanh: return times_slope<gelu_tanh_slope>(dy, v, alpha, dx, count);
     case Function::kSilu: return times_slope<silu_slope>(dy, v, alpha, dx, count);
-    default: return;  // The gradients of these functions are other ops.
+    default: return;  // The gradients of exp, log, ... are made of other ops.
   }
 }
 

@@ -65,7 +65,8 @@ SHOAL_ALWAYS_INLINE float vector_expm1_negative(float x) {
 /// logf.c (Moshier).
 SHOAL_ALWAYS_INLINE float vector_log(float x) {
   constexpr int32_t kRootHalf = 0x3f3504f3;  // The bits of sqrt(1/2), where the mantissa's range begins.
-  const auto bits = int32_t(std::bit_cast<uint32_t>(x) - uint32_t(kRootHalf));  // Wraps around for x <= -0.
+  // For x <= -0 the subtraction wraps around, and the last line of the function replaces the result.
+  const auto bits = int32_t(std::bit_cast<uint32_t>(x) - uint32_t(kRootHalf));
   const float e = float(bits >> 23);
   const float m = std::bit_cast<float>((bits & 0x7fffff) + kRootHalf) - 1.0f;
   float p = 7.0376836292e-2f;
@@ -176,8 +177,8 @@ SHOAL_ALWAYS_INLINE float vector_softplus(float x) {
   return (x > 0.0f ? x : 0.0f) + vector_log1p_unit(vector_exp(-magnitude));
 }
 
-/// 2 / sqrt(pi) times the integral of e^-t^2 from 0 to x, within 8 units. A rational approximation on [-4, 4], beyond which
-/// it is 1: Eigen, MathFunctionsImpl.h (generic_fast_erf_float).
+/// The error function: 2 / sqrt(pi) times the integral of e^-t^2 from 0 to x, within 8 units. A rational approximation on
+/// [-4, 4]; beyond, the result is 1 or -1. Source: Eigen, MathFunctionsImpl.h (generic_fast_erf_float).
 SHOAL_ALWAYS_INLINE float vector_erf(float x) {
   const float bounded = vector_clamp(x, -4.0f, 4.0f);
   const float z = bounded * bounded;
@@ -193,7 +194,7 @@ SHOAL_ALWAYS_INLINE float vector_erf(float x) {
   q = q * z - 1.68282697438203e-03f;
   q = q * z - 7.37332916720468e-03f;
   q = q * z - 1.42647390514189e-02f;
-  // The product bounded * p may be subnormal, which compute threads take for 0.
+  // Computes p / q first. The product bounded * p may be subnormal, and threads may compute with 0 in place of subnormals.
   const float inside = bounded * (p / q);
   return x >= 4.0f ? 1.0f : (x <= -4.0f ? -1.0f : inside);
 }

@@ -58,7 +58,8 @@ struct Pieces {
 
   Pieces(const KernelRequest& request, const Shape& whole)
       : axis(request.node.attributes.get_int("axis")), steps(steps_of(whole)) {}
-  /// Calls visit(index in the piece, index in the whole) for a piece that begins at `begin`.
+  /// Calls visit(i, at) for each element of a piece: i is its index in the piece, and `at` its index in the whole tensor.
+  /// The piece begins at position `begin` of the axis along which pieces follow one another.
   template <class Visit>
   void walk_piece(const Shape& piece, int64_t begin, Visit visit) const {
     walk(piece, begin * steps[size_t(axis)], steps, visit);

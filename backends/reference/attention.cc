@@ -33,7 +33,8 @@ struct Attention {
   }
 };
 
-/// One operand or its gradient, [n, positions, ...], with the position of each head's features.
+/// An operand of attention, [n, positions, ...], or its gradient. at() returns the features of one head at one position of
+/// a sequence.
 template <class Float>
 struct Heads {
   Float* data;

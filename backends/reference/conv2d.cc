@@ -43,8 +43,8 @@ struct Conv : Windows {
   /// Elements that follow one another both in the image and in a repacked filter.
   struct Run {
     int64_t out;     ///< Index of the window among all [N, OH, OW].
-    int64_t image;   ///< Index of the first element in the image batch.
-    int64_t filter;  ///< Index of the first element in the filter.
+    int64_t image;   ///< Index of the run's first element in the image batch.
+    int64_t filter;  ///< Index of the run's first element in the repacked filter.
     int64_t count;
   };
   /// Calls visit(run) for all elements of window (n, oh, ow) that the filters of one group use.

@@ -73,7 +73,8 @@ double bag_divisor(std::span<const float> factors, ops::Combiner combiner) {
   return combiner == ops::Combiner::kMean ? sum : std::sqrt(sum);
 }
 
-/// The kernel returns the rows to look up, with 0 in empty places, and the factor of each row.
+/// The kernel returns, for each id of a list, the row to look up and the factor by which the row is multiplied. The id -1
+/// marks an empty place of the list, for which row and factor are 0.
 std::unique_ptr<Kernel> make_bag_rows(const KernelRequest& request) {
   const auto combiner = ops::Combiner(request.node.attributes.get_int("combiner"));
   return make_loop([combiner](const KernelCall& call) -> Result<void> {

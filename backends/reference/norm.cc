@@ -26,7 +26,7 @@ void normalize_channels(Rows size, const float* x, const float* scale, const flo
   for (int64_t i = 0; i < size.rows * size.channels; ++i) {
     const int64_t c = i % size.channels;
     double value = (double(x[i]) - double(mean[c])) * double(inverse[c]) * double(scale[c]) + double(shift[c]);
-    // Rounds to float first, so that the bits are those of separate ops.
+    // Rounds to float before the addition, as a separate op for the normalization would, so that both give the same bits.
     if (addend) value = double(float(value)) + double(addend[i]);
     y[i] = activate ? relu(float(value)) : float(value);
   }

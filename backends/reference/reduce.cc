@@ -10,7 +10,8 @@
 namespace shoal::backends::reference {
 namespace {
 
-/// Calls take(result, x) for every element x, with the result (in double) that `place` maps it to, then rounds all results.
+/// Calls take(result, x) for every element x; `result` is the element of the output, in double, to which `place` maps x. In
+/// the end divides all results by `divisor`, and rounds them to float.
 template <class Take>
 void reduce(const KernelCall& call, const Projection& place, double start, Take take, double divisor = 1) {
   const auto x = call.inputs[0].as<float>();

@@ -38,7 +38,7 @@ struct Windows {
   struct Row {
     int64_t out;      ///< Index of the window among all [N, OH, OW].
     int64_t pixel;    ///< Index of the row's first pixel among all [N, H, W].
-    int64_t element;  ///< Index of that pixel within the window [KH, KW].
+    int64_t element;  ///< Index of the row's first pixel within the window [KH, KW].
     int64_t pixels;   ///< Consecutive pixels in this row.
   };
 

@@ -75,7 +75,8 @@ class Compiler {
     while (node_at(value.node).op && node_at(value.node).op->view) value = node_at(value.node).inputs[0];
     return value;
   }
-  /// The location of a source or of an update that a kernel writes in place; null for any other value: it is in the arena.
+  /// Returns where a value lies that is not in the program's own memory (the arena): a source, or an update that a kernel
+  /// writes in place. Returns null for all other values, which lie in the arena.
   const Location* outside(FlowValue value) const {
     const auto found = outside_.find(key_of(root(value)));
     return found == outside_.end() ? nullptr : &found->second;
@@ -163,15 +164,17 @@ class Compiler {
       if (node.op && !node.op->view) order_.push_back({.node = id, .from = {}, .to = {}, .updates_done = {}});
       for (int32_t output = 0; output < int32_t(node.node.outputs.size()); ++output) add_update_copies({id, output});
     }
-    // A fetched value outside of the arena is copied into it, because the caller may free bound memory after the run. The
-    // copies come last, so that earlier steps can use their memory, which is then kept until the next run.
+    // A fetched value in memory that the caller has bound is copied to the program's own memory (the arena), because the
+    // caller may free bound memory after the run. These copies are the last steps, so earlier steps can use the memory of
+    // the copies. After the copies it is kept until the next run.
     for (size_t i = 0; i < flow_.fetches.size(); ++i) {
       const Location* at = outside(flow_.fetches[i]);
       if (!at || at->place == Place::kConstant) continue;
       order_.push_back({.node = -1, .from = root(flow_.fetches[i]), .to = {}, .fetch = ptrdiff_t(i), .updates_done = {}});
     }
     find_last_uses();
-    // An update belongs to the last step that reads its value: only after that step is the run finished with its memory.
+    // An update is reported as done after the last step that reads its value, since only then the run does not need the
+    // memory of the update any more.
     for (const auto& [value, update] : direct_updates_) {
       order_[size_t(last_use_.at(value))].updates_done.push_back(update);
     }
@@ -179,8 +182,9 @@ class Compiler {
     place_applications();
   }
 
-  /// An update may be applied once it is complete and nothing reads its variable any more. (A fetch of the variable is a
-  /// copy at the end, so it gives the value before the update.)
+  /// An update may be applied once it is complete and no later step reads its variable. If the variable is fetched, one of
+  /// the last steps copies it, and the update is applied only after that copy. So the fetch gives the value before the
+  /// update.
   void place_applications() {
     if (update_variables_.empty()) return;
     const std::map<std::string_view, int32_t> last_reads = last_reads_of_variables();
@@ -192,7 +196,7 @@ class Compiler {
         Planned& maker = order_[size_t(step)];
         const auto direct = direct_updates_.find({maker.node, 0});
         const bool is_output = direct != direct_updates_.end() && direct->second == update &&
-                               flow_.updates[update] == FlowValue{maker.node, 0};  // Refuses a view: its rows differ.
+                               flow_.updates[update] == FlowValue{maker.node, 0};  // False for a view, whose rows differ.
         if (is_output && last_read < step) maker.update_by_rows = ptrdiff_t(update);
       }
     }

@@ -19,23 +19,24 @@ class CoreShare {
  public:
   using Duration = std::chrono::nanoseconds;
   static constexpr Duration kLookEvery = std::chrono::milliseconds(16);  // A few time slices of the scheduler.
-  // A thread that wanted its core for less time than this is not judged.
+  // A thread that wanted its core for less time than this is not checked for sharing the core.
   static constexpr Duration kWantedLeast = std::chrono::milliseconds(4);
   static constexpr Duration kAwayFirst = std::chrono::milliseconds(32), kAwayMost = std::chrono::milliseconds(512);
 
-  /// Returns how long the thread should pause, zero for not at all. `wanted` is the time since the last call in which the
-  /// thread wanted to compute, and `threads` counts the team's threads, this one and the caller included.
+  /// Returns how long the thread should pause; zero: not at all. `wanted`: for how long the thread has wanted to compute
+  /// since the last call. `threads`: the number of threads of the team, this one and the caller included.
   Duration look(Duration wanted, const CoreUse& now, int threads) {
     const Duration computed = now.computing - before_.computing;
-    // Measured: in a team of two, a helper that gets four fifths of its core is worth as much as none. In a larger team the
-    // thread that takes over its piece has two pieces, so a helper is worth keeping if it is at least half as fast.
+    // Measured: in a team of two, a helper that gets no more than four fifths of its core's time does not make the team
+    // faster. In a larger team, one of the others would have to compute the helper's piece besides its own, which takes
+    // twice as long. So there a helper is useful if it gets at least half of its core's time.
     const Duration enough = threads > 2 ? wanted / 2 : wanted * 4 / 5;
-    // Both signs are required, context switches and a lack of computing time: the system itself takes a core for moments,
-    // and a virtual machine may lack time on all cores.
+    // A core is taken as shared only if there were context switches and also too little computing time. One sign alone does
+    // not suffice: the system itself takes a core for moments, and a virtual machine may lack time on all cores.
     const bool shared = now.taken - before_.taken >= 2 && computed < enough;
     before_ = now;
-    // After a sleep the system lets a thread run for a while without a break, so one check that finds no sharing does not
-    // prove that the core is free again.
+    // A single check without signs of sharing does not prove that the core is free: after a pause, the system lets a thread
+    // run for a while without interruption. So the next pause becomes only an eighth shorter.
     away_ = shared ? std::clamp(2 * away_, kAwayFirst, kAwayMost) : away_ - away_ / 8;
     return shared ? away_ : Duration::zero();
   }

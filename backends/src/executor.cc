@@ -100,7 +100,8 @@ void ExecutorProgram::find_first_reads() {
   }
 }
 
-/// Arena memory is reused, so the last step that writes to the first fetch's address computes the first fetch.
+/// Finds the first step that applies an update, and whether the first fetch is known by then. Several values may use the
+/// same memory one after the other, so the first fetch is computed by the last step that writes to its address.
 void ExecutorProgram::find_first_update() {
   const auto applies = [](const Step& step) { return step.update_by_rows >= 0 || !step.updates_to_apply.empty(); };
   first_update_ = size_t(std::ranges::find_if(steps_, applies) - steps_.begin());
@@ -315,7 +316,7 @@ Result<void> ExecutorProgram::run_on(const StepBinding& binding, RunProgress& pr
   return {};
 }
 
-/// Runs without arrivals, so that run_on() takes all variables as present.
+/// Runs as if all variables had arrived: without StepBinding::arrivals, run_on() waits for none.
 Result<void> ExecutorProgram::run(const StepBinding& binding) {
   StepBinding complete = binding;
   complete.arrivals = nullptr;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A compiled program: a fixed list of steps over one arena. Compilation resolves everything except the addresses of memory
-/// that is bound to a run; a run patches those in before its first step.
+/// A compiled program: a fixed list of steps, whose values share one block of memory (the arena). Addresses are fixed when
+/// the program is compiled, except those of memory that the caller binds to a run. Each run writes these into the steps
+/// before the first step.
 #include <memory>
 #include <string>
 #include <vector>
@@ -12,17 +13,17 @@
 
 namespace shoal::backends {
 
-/// The place of a value's bytes.
+/// Where the bytes of a value lie.
 struct Location {
   enum class Place : uint8_t { kNone, kArena, kConstant, kInput, kVariable, kUpdate };
   Place place = Place::kNone;
-  size_t index = 0;  ///< The byte offset in the arena, or else which constant, input, variable or update it is.
+  size_t index = 0;  ///< kArena: the byte offset. Else: the number of the constant, input, variable or update.
   friend bool operator==(const Location&, const Location&) = default;
 };
 
 /// A step runs a kernel, or copies one value (then it has no kernel, one input and one output).
 struct Step {
-  std::string name;  ///< Written as: op "node". For errors.
+  std::string name;  ///< For errors: the op, and then the node's name in quotes.
   std::unique_ptr<Kernel> kernel;
   size_t kernel_index = 0;  ///< The kernel's index in ProgramInfo::kernels.
   std::vector<TensorView> inputs;
@@ -68,7 +69,7 @@ class ExecutorProgram final : public Program {
     ProgramInfo info;
     bool takes_applier;
     int threads;
-    size_t scratch_bytes = 0, thread_scratch_bytes = 0;  // The largest need of any kernel.
+    size_t scratch_bytes = 0, thread_scratch_bytes = 0;  // The most that any kernel needs.
     int (*set_library_threads)(int count);
     decltype(ExecutorOptions::parallel) parallel;
     Denormals denormals;
@@ -114,7 +115,8 @@ class ExecutorProgram final : public Program {
   std::byte* scratch_ = nullptr;
   ThreadScratch thread_scratch_;
   std::vector<TensorView> fetched_;
-  // Pointers in the steps, which each run sets to the bound memory first. Pointers to variables are listed by variable.
+  // The pointers of the steps into memory that the caller binds. Each run sets them before its first step. Pointers to a
+  // variable are kept apart, in a list for each variable.
   struct Reader {
     const std::byte** address;
     Location from;

@@ -25,9 +25,9 @@ constexpr auto kSpin = std::chrono::microseconds(50);
 constexpr auto kSpinAlone = std::chrono::microseconds(200);
 
 thread_local bool computes_a_piece = false;
-/// True once the calling thread has destroyed its team because the thread ends. A user's destructors may still compute
-/// then, at the exit of the program, too. The flag is outside of Keeper, because compilers drop what a destructor writes
-/// into its own object.
+/// True once the calling thread has destroyed its team, because the thread ends. Destructors of the user's objects may
+/// still compute after that, also while the program exits. The flag is not a member of Keeper, because compilers drop what
+/// a destructor writes to its own object.
 thread_local bool is_gone = false;
 
 /// Spins until over() is true, for at most `longest`. Returns over().
@@ -55,7 +55,7 @@ CoreUse core_use() {
 
 }  // namespace
 
-/// Watches the core of the calling thread.
+/// Measures whether the system gives the calling thread's core to other programs.
 class Team::CoreWatch {
  public:
   /// True if the system has not taken the core from this thread for 20 ms.
@@ -154,7 +154,7 @@ void Team::take_pieces(int rank, uint64_t job) {
   for (int i = 0; i < pieces; ++i) {
     const int number = (rank + i) % pieces;
     std::atomic<uint64_t>& claim = claims_[size_t(number)].number;
-    uint64_t free = 2 * job;  // A helper that is too late for its job finds a later job's number.
+    uint64_t free = 2 * job;  // A late helper finds the number of a later job here, and takes nothing.
     if (claim.load(std::memory_order_relaxed) != free) continue;
     if (!claim.compare_exchange_strong(free, free + 1, std::memory_order_acquire, std::memory_order_relaxed)) continue;
     computes_a_piece = true;
@@ -174,7 +174,7 @@ void Team::wait_for_pieces() {
   for (int32_t left; (left = unfinished_.load(std::memory_order_acquire)) != 0;) unfinished_.wait(left);
 }
 
-/// Returns the number of the job after `done`, or of a later one; `done` itself when the team ends.
+/// Waits for a job after the job `done`. Returns the number of the newest job, or `done` if the team ends.
 uint64_t Team::wait_for_job(uint64_t done, CoreWatch& core) {
   const auto changed = [this, done] {
     return job_.load(std::memory_order_acquire) != done || ends_.load(std::memory_order_relaxed);

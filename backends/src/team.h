@@ -40,7 +40,7 @@ class Team {
 
  private:
   struct alignas(64) Claim {  // One cache line each, since several threads write claims.
-    // Twice the number of the job while the piece is free; one more once a thread has taken it.
+    // Twice the number of the job while no thread has taken this piece of the job, and one more once a thread has taken it.
     std::atomic<uint64_t> number{0};
   };
 
@@ -58,7 +58,7 @@ class Team {
   std::atomic<int> pieces_{0};
   Piece piece_ = nullptr;
   void* context_ = nullptr;
-  // The calling thread's mode, which helpers take over so that bits do not depend on the thread.
+  // The floating-point mode of the calling thread. Helpers use the same mode, so that bits do not depend on the thread.
   Denormals denormals_ = Denormals::kZero;
   alignas(64) std::atomic<uint64_t> job_{0};  // Counts the jobs.
   std::atomic<uint32_t> bell_{0};             // Incremented with each job; 32 bits, so that futexes can wait for it.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Loops on the team of the calling thread.
+/// Runs loops in parallel on the calling thread and its helpers (team.h).
 #include <algorithm>
 #include <cstdint>
 #include <type_traits>
@@ -12,10 +12,10 @@ namespace shoal::backends {
 inline constexpr int64_t kFloatBytes = int64_t(sizeof(float));
 inline constexpr int kTeamMax = 256;  ///< The most threads of a team.
 
-/// The chunks of a loop that one thread takes. The thread first takes the chunks of its own share, from the beginning, and
-/// then, from the end, chunks of other shares that no thread has begun. Thus each core finds in its cache what it worked on
-/// before, and if one core is slower than the others (shared with another program, or of a slower kind), the others do part
-/// of its work.
+/// The chunks of a loop that one thread takes. It first takes the chunks of its own share, from the first to the last, so
+/// each core finds in its cache what it worked on before. Then it takes chunks that are left in the shares of other
+/// threads, from the last to the first. So if one core is slower than the others (shared with another program, or of a
+/// slower kind), the others do a part of its work.
 class Chunks {
  public:
   /// Takes the next chunk. False if all chunks are taken.

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The interface between graphs and the backends that compute them. A backend compiles a graph, fetches and sizes to a
-/// Program.
+/// The interface between graphs and the backends that compute them. A backend compiles a graph into a Program, for given
+/// sizes and for the values that the caller wants to read (fetches).
 #include <map>
 #include <memory>
 #include <span>
@@ -123,7 +123,8 @@ struct StepBinding {
 struct Numerics {
   std::string backend;
   std::string version;
-  std::string isa;  ///< Empty if bits depend neither on the instruction set nor on the number of threads.
+  /// The instruction set of the kernels; empty if bits depend neither on it nor on the number of threads.
+  std::string isa;
   int threads = 1;
   DType compute_dtype = DType::kFloat32;
   /// How kernels, and updates in the same job, treat denormal floats. Follows from `backend` and `version`.
@@ -164,7 +165,7 @@ struct RunProgress {
   size_t missing = 0;     ///< If not done: the index in StepBinding::variables of the variable that the run waits for.
   bool withheld = false;  ///< True if StepBinding::may_apply returned false, so that the applier got nothing.
   // For the program's own use:
-  size_t next = 0;  ///< Where the run continues.
+  size_t next = 0;  ///< The number of the step with which the next call continues.
   bool begun = false;
 };
 
@@ -226,7 +227,8 @@ struct BackendEntry {
 const std::vector<BackendEntry>& built_in_backends();
 /// Makes the backend with this name. NotFound lists the names if there is no such backend.
 Result<std::unique_ptr<Backend>> make_backend(std::string_view name);
-/// The name of the default backend: onednn if this build has it, else the first.
+/// The name of the backend that programs use by default: onednn if this build has it, else the first one of
+/// built_in_backends().
 std::string default_backend();
 
 }  // namespace shoal::backends

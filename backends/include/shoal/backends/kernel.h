@@ -56,13 +56,15 @@ struct KernelCall {
   std::span<const MutableTensorView> outputs;
   /// Memory of scratch_bytes(), aligned to 64 and shared between kernels, with undefined contents.
   std::byte* scratch;
-  /// A part of thread_scratch_bytes() for each of KernelRequest::threads, aligned to 64, with undefined contents. Each part
-  /// is written by one thread only, in all kernels, so it stays in the cache of one core.
+  /// Scratch memory with a separate part for each of KernelRequest::threads threads. A part has thread_scratch_bytes()
+  /// bytes, is aligned to 64 bytes, and its contents are undefined. It belongs to the same thread in all kernels, so it
+  /// stays in the cache of one core.
   ThreadScratch thread_scratch = {};
   VersionId weights;  ///< Identifies the contents of all variable inputs.
   StepKey key;
-  /// Set only if gives_rows(), and not in every run: takes each row of output 0 once, in any order, from any thread. The
-  /// memory of output 0 is then scratch memory. The rows have the same bits as they would have in output 0.
+  /// Set only if gives_rows(), and even then not in every run. The kernel passes each row of output 0 to the sink once, in
+  /// any order, on any thread, and may use the memory of output 0 as scratch memory. The rows have the same bits as they
+  /// would have in output 0.
   RowSink sink = {};
   /// Set only if takes_pieces(), and not in every run: input 0 is a variable that consists of these pieces, in the order of
   /// their rows, and inputs[0].data is only the first piece.

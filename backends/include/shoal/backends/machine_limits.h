@@ -13,7 +13,8 @@ namespace shoal::backends {
 struct MachineLimits {
   /// Operations of float32, two for each multiply-add.
   double flops_per_second = 0;
-  /// The rates of copies that read and write `bytes` in total, by ascending size: small copies stay in the caches.
+  /// The measured rate of a copy that reads and writes `bytes` bytes in total. Small copies are faster, since they stay in
+  /// the caches. `copies` is sorted by size, smallest first.
   struct Copy {
     double bytes = 0;
     double bytes_per_second = 0;

@@ -27,7 +27,7 @@ struct Profile {
   std::vector<Row> rows;  ///< The kernels, longest first. Views, which do no work, are left out.
   int64_t runs = 0;
   double run_seconds = 0;
-  double kernel_seconds = 0;  ///< The sum of the rows. The rest of a run is copies and applied updates.
+  double kernel_seconds = 0;  ///< The sum of the seconds of all rows. The run also takes time for copies and updates.
   size_t arena_bytes = 0;
   size_t lower_bound_bytes = 0;
   Numerics numerics;
