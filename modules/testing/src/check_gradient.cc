@@ -113,7 +113,7 @@ double excess(double actual, double expected, double tolerance) {
   return std::isnan(beyond) ? std::numeric_limits<double>::infinity() : beyond;
 }
 
-/// The place of the element with this number, as "[1, 0]"; empty for a scalar.
+/// Returns the indices of the element with this number, as "[1, 0]"; empty for a scalar.
 std::string place_of(size_t element, const Shape& shape) {
   std::string text;
   for (int axis = shape.rank(); axis-- > 0;) {
@@ -127,12 +127,13 @@ std::string place_of(size_t element, const Shape& shape) {
 struct Mismatch {
   size_t input;  // An index into Built::wrt.
   size_t element;
-  double actual;  // The derivative of the weighted sum, by the gradient.
+  double actual;  // The derivative of the weighted sum that the gradient of the op gives.
   double expected;
   std::vector<double> by_output;  // The derivatives of the output's elements, by finite differences.
 };
 
-/// Returns an error about the output element whose derivative is most wrong. One-hot weights give one element's derivative.
+/// Returns an error about the output element whose derivative is most wrong. To get the derivative of a single output
+/// element, gives it the weight 1 in the weighted sum, and all other elements 0.
 Result<void> tell(Built& built, const GradientCheck& check, const Mismatch& found) {
   Tensors tensors = check.inputs;
   double worst = 0, actual = 0;

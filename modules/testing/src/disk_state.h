@@ -32,7 +32,8 @@ struct DiskCall {
 struct DiskState {
   explicit DiskState(SimulatedDiskOptions disk_options);
 
-  /// What a call does; perform() runs it unless a fault prevents it. Returns 0 or an errno. `half`: the process dies.
+  /// What a call does to the disk; perform() runs it unless a fault prevents it. Returns 0 or an errno. `half` is true if
+  /// the process dies in this call; a write then writes only a part of its bytes.
   using Effect = std::function<int(bool half)>;
   Result<void> perform(DiskLink& link, const DiskCall& call, const Effect& effect);
   /// Writes as many of `bytes` at `offset` as there is room for.

@@ -185,7 +185,8 @@ int FileTree::remove(const std::string& path, WallTime now) {
 int FileTree::sync_folder(const std::string& path) {
   const Found found = find(path);
   if (const int number = found.as_folder(); number != 0) return number;
-  // Changes of a folder are written in order, so a rename also syncs earlier changes of its other folder.
+  // The disk gets the changes of a folder in their order. A rename changes two folders, so syncing it also syncs the
+  // earlier changes of the second folder.
   std::set<const FileNode*> folders{found.node.get()};
   std::vector<Change> synced, left;
   for (auto change = changes_.rbegin(); change != changes_.rend(); ++change) {
@@ -214,7 +215,8 @@ void FileTree::lose_power(uint64_t seed) {
   changes_.clear();
   std::set<const FileNode*> reached{root_.get()};
   const std::function<void(FileNode&)> restore = [&](FileNode& folder) {
-    // A folder has one name. If forgotten changes leave two names, the second is dropped, as a file system check does.
+    // A folder may have only one name. If the changes that survive the power loss give it two names, the second is dropped,
+    // as a file system check does.
     std::erase_if(folder.durable_names,
                   [&](const auto& entry) { return entry.second->is_folder && !reached.insert(entry.second.get()).second; });
     folder.names = folder.durable_names;

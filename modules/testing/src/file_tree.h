@@ -22,14 +22,14 @@ struct FileNode {
   const bool is_folder;
   WallTime modified;
 
-  // Members of a file.
+  // Used only if the node is a file:
   std::string contents;
   size_t durable_bytes = 0;               // The length of the part of `contents` that is on disk.
   std::optional<std::string> before_cut;  // The contents still on disk after the file was emptied, until a sync.
   size_t lost_begin = 0, lost_end = 0;    // A failed sync dropped these bytes: they never reach the disk.
   bool held = false;                      // True while the file is locked.
 
-  // Members of a folder.
+  // Used only if the node is a folder:
   Names names;
   Names durable_names;
 
@@ -48,8 +48,8 @@ class FileTree {
   FileTree(const FileTree&) = delete;
   FileTree& operator=(const FileTree&) = delete;
 
-  /// The place to which a path leads. `number` is an errno, or 0 if all folders on the way exist. If it is 0, `node` is
-  /// null if only the last name is missing, and `folder` is null for the root.
+  /// What a path leads to. `number` is 0 if all folders on the way exist, and else an errno. With 0, `folder` is the folder
+  /// of the path's last name (null for the root), and `node` is what has this name (null if nothing has it).
   struct Found {
     int number = 0;
     std::shared_ptr<FileNode> folder;

@@ -13,7 +13,7 @@ class LateView {
  public:
   LateView(Duration delay, std::function<SteadyTime()> now) : delay_(delay), now_(std::move(now)) {}
 
-  /// The meaning of one name in a folder when this host last looked at the folder.
+  /// The file or folder that a name stood for when this host last looked at the folder that contains the name.
   struct Entry {
     std::shared_ptr<FileNode> node;
     uint64_t size_bytes = 0;

@@ -89,7 +89,7 @@ class FunctionWriter final : public FunctionText {
   std::map<Place, int32_t> root_at_;    // The root (an index of roots_) of each value in the function's own memory.
   std::map<Place, std::string> names_;  // The names of values that are parameters of the function.
   std::set<std::string> arrays_;        // The names of the weight arrays that the function reads.
-  std::vector<int32_t> over_;           // Roots whose memory the current node may write output 0 to.
+  std::vector<int32_t> over_;           // Indexes of roots_: memory that output 0 of the current node may overwrite.
   const OpWriter* writer_ = nullptr;    // The writer of the current node.
   const Int8Writing* int8_;
   struct Int8Value {

@@ -48,8 +48,9 @@ struct Convolution {
   bool has_wide_groups() const { return groups == 1 || (channels >= 8 && filters >= 8); }
 };
 
-/// The part of a result that one loop nest computes: the whole result of a convolution or, for a transposed convolution
-/// with strides, every stride-th element, those of one phase.
+/// The elements of a result that one loop nest of the generated code computes. For a convolution these are all elements.
+/// For a transposed convolution with strides they are every stride-th element, and there is one Part for each phase of the
+/// stride.
 struct Part {
   Axis down, right;
   int64_t in_channels, out_channels;
@@ -71,7 +72,7 @@ std::string short_axis_text(const Axis& a, int64_t in, int64_t out) {
   return "{" + joined(numbers) + "}";
 }
 
-/// The weights of a part as [groups][taps down][taps right][in][out].
+/// Returns the weights that a part of a result needs, in the order [groups][taps down][taps right][in][out].
 std::vector<float> arranged(std::span<const float> filters, const Part& part, int64_t groups, int64_t filter_width) {
   std::vector<float> result;
   for (int64_t group = 0; group < groups; ++group) {
@@ -90,9 +91,9 @@ std::vector<float> arranged(std::span<const float> filters, const Part& part, in
   return result;
 }
 
-/// Tells which zeros beyond the image a sum includes, as in the backend `portable`. `columns`: zeros to the left and right,
-/// if a window's row is contiguous in memory. `rows`: zeros above and below as well, if such a row is also short. If the
-/// filters contain infinity or NaN, sums include no zeros beyond the image.
+/// Tells whether sums include products with zeros beyond the image, as in the backend `portable`. `columns`: with zeros to
+/// the left and right; only if a row of a window is contiguous in memory. `rows`: also with zeros above and below; only if
+/// that row is short, too. If the filters contain infinity or NaN, there are no such products, since they would be NaN.
 struct ZerosBeyond {
   bool rows, columns;
   ZerosBeyond(const Part& part, int64_t groups, bool finite) {
@@ -104,7 +105,8 @@ struct ZerosBeyond {
   }
 };
 
-/// The pointers to the image and the result that each call gets. Several images are computed one after the other.
+/// The texts of the pointers to an image and its result in the generated code. If there are several images, call() writes a
+/// loop over them, and each call computes one image.
 struct Images {
   std::string x, y;
   int64_t count;
@@ -209,8 +211,9 @@ void write_conv2d(OpWriter& w) {
   write_relu(w);
 }
 
-/// One axis of a transposed convolution, derived from the convolution's axis `forward`: the elements h of the image
-/// with (h + before) % stride == phase, each of which is a sum over some taps of the result, the last tap first.
+/// Returns one axis of a part of a transposed convolution; `forward` is the axis of the convolution in the opposite
+/// direction, from the image to the result. The part consists of the elements h of the image with (h + before) % stride ==
+/// phase. Each of them is a sum over some taps of the result, the last tap first.
 Axis phase_of(const Axis& forward, int64_t phase) {
   const int64_t stride = forward.stride, dilation = forward.dilation, before = -forward.begin;
   const int64_t together = std::gcd(stride, dilation), tap_step = stride / together;

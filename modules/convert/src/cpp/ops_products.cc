@@ -11,7 +11,7 @@ namespace shoal::convert::cpp {
 namespace {
 
 constexpr int64_t kFewRows = 4;        // Up to this many rows, the function dense_few_rows computes each sum.
-constexpr int64_t kSmallBatch = 32;    // Up to this many rows, dense_small_batch sums blocks of inputs in 16 lanes.
+constexpr int64_t kSmallBatch = 32;    // Up to this many rows, dense_small_batch computes each sum, in 16 lanes.
 constexpr int64_t kDepthBlock = 1024;  // The largest block of inputs that dense_small_batch sums.
 
 struct ProductSizes {

@@ -23,7 +23,8 @@ struct SourcePart {
 };
 using Parts = std::map<std::string, SourcePart, std::less<>>;
 
-/// Adds the parts of one file. Lines before the first part are comments for readers of the file.
+/// Adds the parts (functions for generated code) of one file of parts/. Lines before the first part are comments for
+/// readers of the file.
 void read_parts(std::string_view file, Parts& parts) {
   constexpr std::string_view kMark = "//@ part ";
   SourcePart* part = nullptr;

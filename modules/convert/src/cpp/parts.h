@@ -10,7 +10,7 @@
 
 namespace shoal::convert::cpp {
 
-/// The text of these parts and of all parts that they need, each after the parts that it needs.
+/// Returns the text of these parts and of all parts that they need. Each part comes after the parts that it needs.
 std::string parts_text(const std::set<std::string>& names);
 
 }  // namespace shoal::convert::cpp

@@ -245,7 +245,7 @@ class ProgramText {
       if (!seen.insert(id).second) continue;
       const Node& node = model_.graph->node(id);
       if (source_of(node.op) == Source::kInput) return true;
-      // A product with 0 does not depend on its input: lists of all classes are made by such a product.
+      // A product with 0 does not depend on its operand. Models use such a product to make the list of all classes.
       if (node.op == "scale" && node.attributes.get_real("factor") == 0) continue;
       const OpDef* const op = model_.graph->catalogue().find(node.op);
       for (size_t i = 0; i < node.inputs.size(); ++i) {
@@ -340,7 +340,8 @@ class ProgramText {
   Names id_names_;
   std::map<NodeId, std::string> id_functions_;  // The key is the input for which a function makes ids.
   std::set<std::string> parts_;
-  // internal_: the text after the parts, still inside of the unnamed namespace. public_: the text after that namespace.
+  // internal_: the code that follows the parts (parts.h) inside of the unnamed namespace. public_: the code that follows
+  // that namespace.
   std::string internal_, public_;
   std::vector<Int8Range> ranges_;
   size_t memory_bytes_ = 0;

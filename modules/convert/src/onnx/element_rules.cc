@@ -5,7 +5,8 @@
 namespace shoal::convert {
 namespace {
 
-/// Writes an op of one operand. The result has the layout in which the operand exists (lowering.h).
+/// Writes an op of one operand. The result has its channels first if the operand exists in this layout (lowering.h), and
+/// else Shoal's own layout.
 template <class Write>
 void in_its_layout(Lowering& node, Write write) {
   if (node.has_image(0)) {
@@ -176,7 +177,7 @@ void add_element_rules(OnnxRules& rules) {
   rules["select"] = {write_select};
   rules["cast"] = {write_cast};
   rules["sigmoid_cross_entropy"] = {write_sigmoid_cross_entropy};
-  rules["check_range"] = {write_itself};  // A file of ONNX cannot refuse an input by its value.
+  rules["check_range"] = {write_itself};  // No check: an ONNX file cannot refuse an input by its value.
   rules["stop_gradient"] = {write_itself};
   rules["recompute_from"] = {write_itself};
   rules["dropout"] = {nullptr, "is random"};

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops that look up elements by position, and ops for ids as an input delivers them.
+// Ops that look up elements by position, and ops that convert the ids or numbers of an input for this.
 //
-// A file of ONNX cannot refuse an id: where Shoal ends with an error, a runtime may do so, too, or give any result.
+// An ONNX file cannot refuse an id. Where Shoal ends with an error, a runtime may end with one, too, or give any result.
 #include "onnx/lowering.h"
 #include "shoal/graph/ops_lookup.h"
 
@@ -43,7 +43,8 @@ void write_multi_hot(Lowering& node) {
   node.set(0, node.sum(rows, {-2}, false));
 }
 
-/// Writes the ids of the rows to look up, with 0 in place of -1, and the factor of each row.
+/// Writes two results: the ids of the rows to look up, and the factor by which each row is multiplied. The id -1 marks an
+/// empty place of a list; it becomes row 0 with the factor 0.
 void write_bag_rows(Lowering& node) {
   const auto combiner = ops::Combiner(node.attributes().get_int("combiner"));
   const std::string ids = ids_of(node, 0);
@@ -60,7 +61,8 @@ void write_bag_rows(Lowering& node) {
   node.set(1, node.add("Div", {factors, divisor}));
 }
 
-/// Writes the number of boundaries that each number reaches. With a spacing, positions of the last axis have separate ids.
+/// Writes, as the id of each number, how many boundaries are at most that number. If the attribute "spacing" is not 0,
+/// position p of the last axis gets ids of its own: spacing * p is added.
 void write_bucketize(Lowering& node) {
   const int64_t spacing = node.attributes().get_int("spacing"), missing_id = node.attributes().get_int("missing_id");
   const std::string x = node.in(0);

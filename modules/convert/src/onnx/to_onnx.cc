@@ -200,7 +200,8 @@ class Conversion {
     return {};
   }
 
-  /// Keys of an integer feature: an integer counts as the text of its digits, so all other texts are left out.
+  /// Returns the keys by which a LabelEncoder finds the ids of an integer feature. Shoal takes an integer as the text of
+  /// its digits, so texts of the vocabulary that are not digits of an integer never occur, and are left out.
   static OnnxAttributes integer_keys(const std::vector<std::string>& texts, std::vector<int64_t>& ids) {
     std::vector<int64_t> keys, kept;
     for (size_t i = 0; i < texts.size(); ++i) {

@@ -89,7 +89,8 @@ Result<void> run_conv(Call& call) {
   return {};
 }
 
-/// The size of a transposed convolution's result along one axis: the windows' reach, less the padding, plus `beyond`.
+/// Returns the size of a transposed convolution's result along one axis: the elements that windows cover, less the padding,
+/// plus `beyond` elements (from the attribute "output_padding").
 Result<int64_t> transposed_size(const WindowAxis& axis, int64_t beyond) {
   const int64_t size = (axis.size - 1) * axis.stride + axis.span() - axis.before - axis.after;
   if (beyond >= 0 && beyond <= std::max(axis.stride, axis.dilation) && size + beyond >= 0) return size + beyond;
@@ -97,7 +98,8 @@ Result<int64_t> transposed_size(const WindowAxis& axis, int64_t beyond) {
                           " elements along an axis");
 }
 
-/// Adds the kernel, times each element of an input channel, to one window of an output channel in `sums`.
+/// For each element of an input channel, adds the kernel, times the element, to the element's window in an output channel.
+/// `sums` is that output channel.
 void add_windows(const WindowAxes& axes, const float* picture, const float* kernel, int64_t height, int64_t width,
                  std::vector<double>& sums) {
   const auto& [y, x] = axes;

@@ -95,7 +95,8 @@ Result<void> run_is_nan(Call& call) {
 
 // ---- several operands ------------------------------------------------------------------------------------------------
 
-/// Computes of(a, b) for each pair of elements of two operands of type T, which broadcast.
+/// Returns a tensor of `shape` with the results of the function `of` for each pair of elements of a and b, which have type
+/// T and broadcast to `shape`.
 template <class T, class Of>
 Result<Tensor> pairs(Call& call, const Tensor& a, const Tensor& b, const Shape& shape, Of of) {
   using Out = decltype(of(T(), T()));

@@ -38,7 +38,8 @@ int64_t product(std::span<const int64_t> dims) {
   return std::accumulate(dims.begin(), dims.end(), int64_t(1), std::multiplies<>());
 }
 
-/// Takes the bytes of copied texts from the budget, as if each copy were of the longest text.
+/// Takes from the budget the bytes of `elements` copies of texts, as if each copy were as long as the longest text of
+/// `from`.
 Result<void> take_copies(Call& call, const Tensor& from, int64_t elements) {
   if (from.dtype() != DType::kString) return {};
   size_t longest = 0;

@@ -72,7 +72,8 @@ Result<void> run_layer_normalization(Call& call) {
   return {};
 }
 
-/// Computes of(x - maximum, sum of e^(x - maximum)) along an axis.
+/// For each element x along an axis, calls the function `of` with two numbers, x - maximum and the sum of e^(x - maximum),
+/// and writes what it returns to the result.
 template <class Of>
 Result<void> softmax(Call& call, Of of) {
   SHOAL_TRY_VOID(call.want(0, DType::kFloat32));

@@ -33,7 +33,8 @@ Covered covered(const WindowAxis& axis, int64_t at) {
   return {std::max<int64_t>(first, 0), std::min(first + axis.window, axis.size)};
 }
 
-/// Computes of(picture, rows, columns) for each window.
+/// For each window, calls the function `of` with the picture and the rows and columns that the window covers, and writes
+/// what it returns to the result.
 template <class Of>
 Result<void> pooled(Call& call, const WindowAxes& axes, Of of) {
   const auto& [y, x] = axes;

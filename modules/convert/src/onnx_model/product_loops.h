@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The loops that take most of the time. Sums are double; all operands are dense.
+/// The loops in which a run of an ONNX file spends most of its time. Sums are double; all operands are dense.
 #include <cstdint>
 
 namespace shoal::convert::onnx_model {

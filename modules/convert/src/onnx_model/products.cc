@@ -8,7 +8,7 @@
 namespace shoal::convert::onnx_model {
 namespace {
 
-/// Returns a matrix of float32 in double, `transposed` if that is true.
+/// Returns a float32 matrix in double, or its transpose if `transposed` is true.
 Result<std::vector<double>> as_matrix(Call& call, const Tensor& x, bool transposed) {
   const Shape& shape = x.shape();
   SHOAL_TRY(std::vector<double> matrix, call.sums({shape[0], shape[1]}));
@@ -55,7 +55,8 @@ Result<void> run_gemm(Call& call) {
   return {};
 }
 
-/// Shapes as in numpy.matmul: the result lacks the added axis of a one-axis operand; axes before the last two broadcast.
+/// The shapes of a product by the rules of numpy.matmul. An operand with one axis gets a second one for the product, which
+/// the result does not have. The axes before the last two broadcast.
 struct MatrixShapes {
   Shape a, b;          ///< Shapes of at least two axes.
   Shape batch;         ///< The axes before the last two, after broadcasting.

@@ -15,7 +15,7 @@ struct Step {
 
   size_t node = 0;
   const Kernel* kernel = nullptr;
-  std::vector<size_t> inputs, outputs;  ///< Values by number; kNone: left out.
+  std::vector<size_t> inputs, outputs;  ///< The numbers of the values that the node reads and makes; kNone: left out.
   std::vector<size_t> last_uses;        ///< The values that nothing reads after this step.
 };
 

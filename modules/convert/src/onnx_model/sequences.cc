@@ -11,7 +11,7 @@ namespace {
 
 using Numbers = std::vector<double>;
 
-/// The weights of one gate. Matrices are transposed, so that rows of a batch are multiplied from the left.
+/// The weights of one gate. The matrices are the transposes of those in ONNX, so that rows of x can be multiplied by them.
 struct Gate {
   Numbers kernel;                ///< [inputs, units]
   Numbers recurrent;             ///< [units, units]
@@ -40,7 +40,7 @@ struct Recurrence {
     add_product(state.data(), gate.recurrent.data(), sums.data(), batch, units, units);
     return sums;
   }
-  /// Returns the sum of of_input() and of_state().
+  /// Returns the gate's sums for one step: what of_input() and of_state() return, added up.
   Numbers of_both(const Gate& gate, int64_t step) const {
     Numbers sums = of_input(gate, step);
     const Numbers others = of_state(gate, hidden);

@@ -7,7 +7,7 @@ namespace shoal::convert::onnx_model {
 
 /// One of the two axes of a picture.
 struct WindowAxis {
-  int64_t size = 0;    ///< The size of the picture.
+  int64_t size = 0;    ///< The size of the picture along this axis.
   int64_t window = 0;  ///< The number of elements of the window.
   int64_t stride = 1, dilation = 1, before = 0, after = 0;
 

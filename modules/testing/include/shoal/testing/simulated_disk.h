@@ -28,7 +28,7 @@ class SimulatedDisk final : public DiskConnection {
   /// Connects one more host to the disk. Each connection can be cut off or see changes late by itself.
   std::unique_ptr<DiskConnection> connect() const;
 
-  /// Plans `fault` for one call that changes the disk: for number `call` of such calls from now on, counted from 0.
+  /// Plans `fault` for one later call that changes the disk. `call` counts such calls from now on; 0 is the next one.
   void arm(Fault fault, int64_t call);
   void disarm();
   /// The number of changing calls so far: create, write (a flush, or an append beyond 64 KiB), sync, close, rename, link,

@@ -44,7 +44,8 @@ struct WorldOptions {
   /// A parameter server computes updates of more bytes than this (ParameterServerOptions::bytes_on_strand) while it serves
   /// other messages, and such updates take virtual time as steps do. Unset: the default, which small models stay below.
   std::optional<uint64_t> server_bytes_on_strand{};
-  /// A shard's part ends once it has this size (ShardSpec::own_part_bytes). Parts travel while others are still computed.
+  /// The weights and gradients of a shard are sent in parts. A part ends once it has this many bytes
+  /// (ShardSpec::own_part_bytes), and is sent while later parts are still computed.
   uint64_t own_part_bytes = cluster::kOwnPartBytes;
   /// A table of at least this many bytes shares files with the last checkpoint if it changes little (checkpoint::Sharing).
   uint64_t table_bytes_min = uint64_t(1) << 20;
