@@ -131,8 +131,8 @@ ProductPart describe_whole(const Context& context, const MatrixProduct& product)
   return describe_part(context, product, {Axis::kRows, 0, product.c.rows});
 }
 
-/// Describes all parts with the same `implementation`, since another one may sum in another order. Empty if oneDNN does not
-/// offer it for one of the parts.
+/// Describes all parts with the same `implementation`, since another one may sum in another order. Returns nothing if
+/// oneDNN does not offer this implementation for one of the parts.
 std::vector<ProductPart> describe_division(const Context& context, const MatrixProduct& product, const Division& division,
                                            std::string_view implementation, bool apart) {
   std::vector<ProductPart> parts;

@@ -23,7 +23,7 @@ struct Matrices {
 struct MatrixProduct {
   Matrices a, b, c;
   std::optional<size_t> bias_input = {};  ///< The index of the input that is the bias, [c.columns].
-  /// True: use oneDNN's gemm instead of its own choice.
+  /// True: use oneDNN's gemm instead of the implementation that oneDNN would choose.
   bool prefers_gemm = false;
 };
 

@@ -24,7 +24,7 @@ std::byte* writable(const std::byte* data) { return const_cast<std::byte*>(data)
 
 using Layouts = std::pair<memory::desc, memory::desc>;
 
-/// The part [begin, end) of an axis in both layouts; nothing if one of them cannot describe it.
+/// Returns the part [begin, end) of an axis in both layouts; nothing if one of the layouts cannot describe this part.
 std::optional<Layouts> part_of(const Layouts& whole, size_t axis, int64_t begin, int64_t end) {
   memory::dims part = dims_of(whole.first), offsets(part.size(), 0);
   offsets[axis] = begin;

@@ -56,8 +56,8 @@ struct Argument {
   int64_t offset_bytes = 0;  ///< Where the argument begins in the operand's memory.
 };
 
-/// A sequence of steps, each with one primitive or several that run at the same time: a oneDNN primitive computes on one
-/// thread here, so large ones are divided into pieces. Assemble the steps with add...(), then call run().
+/// A sequence of steps. A oneDNN primitive computes on one thread here, so a large computation is divided into several
+/// primitives (pieces), which one step runs at the same time. Assemble the steps with add...(), then call run().
 class PrimitiveKernel final : public Kernel {
  public:
   explicit PrimitiveKernel(const Context& context) : context_(context) {}
@@ -95,7 +95,8 @@ class PrimitiveKernel final : public Kernel {
   };
   /// Appends `copy` to the last piece of the last step: the thread that computes the piece then copies the rows.
   void copy_after_piece(const RowCopy& copy) { steps_.back().pieces.back().copy = copy; }
-  /// Appends a sum of `count` arrays of `elements` floats. They begin at `parts`; each takes align_up() of its size.
+  /// Appends a sum of `count` arrays of `elements` floats, which is written to `target`. The arrays begin at `parts`, one
+  /// after the other, and each takes align_up() of its size.
   void add_sum(Operand parts, int64_t count, int64_t elements, Operand target);
   /// Adds a change of layout to the last step. The kernel's name (implementation()) does not mention it.
   void add_reorder_piece(Argument from, Argument to);

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops that move elements. Each makes one strided copy per piece, and first fills the result if copies do not cover it.
+// Ops that move elements. Each op makes one strided copy for each piece. If the copies do not cover the whole result, the
+// result is filled first.
 #include <cstring>
 #include <span>
 

@@ -18,7 +18,8 @@ Strides broadcast_strides(const Shape& full, const Shape& part);
 /// The strides of an operand that has all axes of `full` except `axes` (or has these with size 1).
 Strides strides_without(const Shape& full, std::span<const int64_t> axes);
 
-/// A part of a result, `rows` contiguous rows of `columns` elements, and the positions of the operands' elements for them.
+/// A part of a result: `rows` contiguous rows of `columns` elements. `operands` says where each operand has the elements
+/// for this part.
 struct Tile {
   struct Operand {
     int64_t first;       ///< Offset of the first element of the operand that the tile uses.
@@ -64,7 +65,8 @@ class LoopNest {
     std::array<int64_t, Tile::kOperandsMax> strides;
   };
   Tile part_of_row(int64_t begin, int64_t end) const;
-  /// The tile of rows from `begin` on. It ends at `end`, or earlier if a new iteration of the surrounding loop begins.
+  /// Returns a tile that begins with row `begin`. It ends at row `end`, or earlier, where the next iteration of the loop
+  /// around the rows begins.
   Tile rows(int64_t begin, int64_t end) const;
 
   std::array<Loop, Shape::kRankMax> loops_{};  ///< The outermost loop comes first; there is at least one.

@@ -11,8 +11,8 @@
 namespace shoal::backends::portable {
 namespace {
 
-/// If rows of a window have fewer elements than this, they are joined to one row first. Products of short rows have too few
-/// elements to be worth reading and writing the sums.
+/// If a row of a window has fewer elements than this, all rows of the window are joined to one row first. Products of short
+/// rows have too few elements to be worth reading and writing the sums.
 constexpr int64_t kShortRow = 32;
 
 /// True if a row of a window is contiguous in memory.
@@ -39,7 +39,7 @@ void copy_pixels(const float* row, int64_t width, int64_t channels, int64_t begi
 /// A row of results, and the image from which it is computed.
 struct CorrelationKernel::Row {
   const float* image;
-  int64_t top;  ///< The image's row at the first tap.
+  int64_t top;  ///< The row of the image that the first tap of a filter uses.
   const float* packed;
   float* target;
   int64_t target_stride;
@@ -59,7 +59,7 @@ CorrelationKernel::CorrelationKernel(const KernelRequest& request, std::vector<C
   if (keeps_) kept_ = Buffer::allocate(packed_bytes());
 }
 
-/// Packs the columns of one panel. They contain a matrix [in, out] for each tap of the filters, one below the other.
+/// Packs the weights of one panel of output channels: for each tap of the filters a matrix [in, out], one below the other.
 void CorrelationKernel::pack_part(const Part& part, const float* filters, int64_t group, int64_t panel) const {
   const Correlation& c = part.shape;
   const int64_t column = panel * kPanelColumns, columns = std::min(kPanelColumns, c.out_channels - column);

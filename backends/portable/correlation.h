@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Correlations of images with filters, by panels (panels.h). Convolutions use them, and so do the gradients for the image,
-/// which consist of one correlation per phase of the strides. Only filters, and rows of images at their borders, are
-/// rearranged.
+/// Correlations of images with filters, computed as products of packed panels (panels.h). Convolutions use them, and so do
+/// the gradients for the image, which consist of one correlation for each phase of the strides. Only filters, and rows of
+/// images at their borders, are rearranged.
 ///
 /// Each element of a result is one sum in the order of the filter's rows, columns and input channels, including zeros
 /// beyond the image. If filters have weights that are not finite, positions beyond the image are left out of the sums
@@ -36,7 +36,8 @@ struct Correlation {
   Axis down, right;
   int64_t in_channels, out_channels;  ///< How many channels one group has.
   int64_t target_height, target_width;
-  // The place of weight (out, in, tap) in memory. Taps have distance 1. The weights of a group begin at group * group_step.
+  // The distances in memory between weights of neighbouring output channels, input channels and groups. Neighbouring taps
+  // are adjacent.
   int64_t out_step, in_step, group_step;
   int64_t filter_width;  ///< The width of the filters in memory.
 

@@ -216,8 +216,8 @@ std::unique_ptr<Kernel> make_dense_grad_input(const KernelRequest& request) {
 
 namespace {
 
-/// Computes dW = dy^T x for few rows. Without a RowSink, rows of dW are computed in place. With one, a few rows at a time
-/// are computed in the same memory (the first rows of dW), and passed to the sink while they are in the first-level cache.
+/// Computes dW = dy^T x for few rows. Without a RowSink, dW is computed in place. With a RowSink, a few rows of dW at a
+/// time are computed in the memory of the first rows of dW, and passed to the sink while they are in the first-level cache.
 class FewRowsGradKernel final : public Kernel {
  public:
   FewRowsGradKernel(int threads, const FewRows& sizes) : threads_(threads), sizes_(sizes) {}
@@ -295,8 +295,8 @@ class PanelGradKernel final : public Kernel {
   std::string implementation() const override { return "portable: panels"; }
 
  private:
-  /// With a small batch each thread packs x for itself: as long as a core's own cache can hold packed x, reading what other
-  /// cores have packed takes longer.
+  /// With a small batch each thread packs x for itself. As long as packed x fits into a core's own cache, this is faster
+  /// than to read what other cores have packed.
   bool packs_alone() const { return packed_bytes() <= (update_counts(batch_) ? size_t(1) << 20 : size_t(kOwnCacheBytes)); }
   size_t packed_bytes() const { return size_t(packed_floats(batch_, in_)) * sizeof(float); }
   /// Returns how many rows of dW a chunk has. A chunk is one pass over x, and has a few tiles only, so that at the end no
@@ -386,8 +386,8 @@ class SummedGradKernel final : public Kernel {
                            .columns = columns,
                            .accumulate = k > 0};
       if (plain_) {
-        // The next rows of x are prefetched, as long as they lie inside of x: without that, an x beyond the caches takes a
-        // third longer.
+        // Prefetches the next rows of x, as long as they lie inside of x. Without this, an x that is larger than the caches
+        // takes a third longer.
         const int64_t floats_behind = (batch_ - k - 2 * kLeftBlockDepth + 1) * in_ - column - columns;
         if (floats_behind >= columns_ahead(rows)) {
           product.ahead = x + kLeftBlockDepth * in_;
@@ -421,7 +421,7 @@ class SummedGradKernel final : public Kernel {
   int threads_;
   int64_t batch_, out_, in_;
   bool plain_;              // True if x is read without packing.
-  int64_t rows_, columns_;  // The size of a part of dW.
+  int64_t rows_, columns_;  // The size of the parts that dW is divided into.
 };
 
 }  // namespace

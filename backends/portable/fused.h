@@ -96,8 +96,8 @@ template <int64_t kValue>
 struct Known {
   static constexpr int64_t value = kValue;
 };
-/// Calls body(Known<0>()), ..., body(Known<kCount - 1>()): a loop that is unrolled before the compiler decides which of its
-/// arrays are registers (g++ 12 unrolls later, and then stores all sums at each step).
+/// Calls body(Known<0>()), ..., body(Known<kCount - 1>()). This unrolls a loop before the compiler decides which arrays it
+/// keeps in registers. (g++ 12 unrolls loops later than that, and then stores all sums at each step.)
 template <int64_t kCount, int64_t kFirst = 0, class Body>
 SHOAL_ALWAYS_INLINE void unrolled(const Body& body) {
   if constexpr (kFirst < kCount) {

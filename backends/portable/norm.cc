@@ -113,7 +113,7 @@ namespace {
 
 struct GroupNorm {
   int64_t examples, groups;
-  Strips strips;  ///< The channels of one example.
+  Strips strips;  ///< Divides one example into strips of whole rows.
   int threads;
 
   GroupNorm(const KernelRequest& request, const Shape& x)

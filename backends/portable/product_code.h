@@ -11,7 +11,7 @@
 
 namespace shoal::backends::portable {
 
-/// A tile: some rows of c, one or two panels wide (panels.h).
+/// A tile of the result c = a b: some of its rows, and the columns of one or two panels (panels.h).
 struct PanelTile {
   const float* a;
   int64_t a_row_stride, a_column_stride;
@@ -24,7 +24,7 @@ struct PanelTile {
   int64_t c_stride;
   int64_t columns;
   bool accumulate;
-  const float* ahead;  ///< Memory to prefetch: in each of `depth` rows, one cache line for each tile.
+  const float* ahead;  ///< Memory to prefetch: each tile prefetches one cache line of each of `depth` rows.
   int64_t ahead_stride;
 };
 

@@ -85,9 +85,9 @@ struct Recurrence {
                  [&](int64_t first, int64_t last) { multiply(product, first, last); });
   }
 
-  /// Calls body(begin, end, together) with disjoint ranges of rows: each thread takes its rows through all steps without
-  /// waiting for the others. If there are too few rows for that, one call gets all rows, and its products are divided among
-  /// threads (together).
+  /// Calls body(begin, end, together) with disjoint ranges of rows. Each thread takes one range through all steps without
+  /// waiting for the others; `together` is false. If there are too few rows for that, a single call gets all rows, and
+  /// threads divide each of its products; `together` is true.
   template <class Body>
   void for_rows(const Body& body) const {
     constexpr int64_t kRowsPerThread = 4;

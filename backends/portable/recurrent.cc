@@ -138,7 +138,7 @@ struct Parts {
   float* packed;   ///< The weights.
   float* wide;     ///< [n, gates]
   float* narrow;   ///< [n, units]
-  float* carried;  ///< [n, units], backward only.
+  float* carried;  ///< [n, units], for the backward pass only.
   float* zeros;    ///< [gates]
   size_t bytes;
   Parts(std::byte* data, const Sizes& size) {

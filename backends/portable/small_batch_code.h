@@ -37,7 +37,7 @@ struct SmallBatchTile {
   const float* ahead;  ///< Memory to prefetch: `depth` floats of one row of w.
 };
 
-/// Adds products to some of the 16 lanes of each sum: to as many lanes as a register has.
+/// Adds products to as many of the 16 lanes of each sum as a register has.
 template <int64_t kRows, int64_t kOutputs>
 SHOAL_ALWAYS_INLINE void add_part(const SmallBatchTile& tile, int64_t lane, Vector (&sums)[kOutputsMax][kRows]) {
   const auto add = [&](const auto& vector) __attribute__((always_inline)) {
@@ -66,7 +66,8 @@ SHOAL_ALWAYS_INLINE void add_part(const SmallBatchTile& tile, int64_t lane, Vect
   }
 }
 
-/// Adds up the lanes of each of four outputs: twice each lane is added to its neighbour, then the two halves are added.
+/// Adds up the 16 lanes of each of four outputs: first the two halves, then twice each lane and its neighbour, and then the
+/// two halves that are left.
 SHOAL_ALWAYS_INLINE void sums_of(const float* lanes, int64_t stride, Quarter& sums) {
   Eight a, b, c, d;
   fold(lanes, a), fold(lanes + stride, b), fold(lanes + 2 * stride, c), fold(lanes + 3 * stride, d);
@@ -147,7 +148,7 @@ SHOAL_ALWAYS_INLINE void multiply_small_block(const SmallBatch& product, int64_t
 }
 
 SHOAL_ALWAYS_INLINE void multiply_small(const SmallBatch& product, int64_t first, int64_t last) {
-  // Divides the depth into blocks that are as equal as possible and consist of whole vectors.
+  // Divides the inputs of the layer into blocks that are as equal as possible and consist of whole vectors.
   const int64_t blocks = (product.in + kDepthBlock - 1) / kDepthBlock;
   const int64_t depth = (product.in + blocks * kStep - 1) / (blocks * kStep) * kStep;
   const int64_t groups = kTogetherBytes / (depth * kOutputsMax * int64_t(sizeof(float)));

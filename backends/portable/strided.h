@@ -36,7 +36,7 @@ class StridedCopy {
   int64_t rows_ = 1;             ///< The number of combinations of the outer axes.
   CopyAxis down_{1, 0, 0};       ///< One of the two inner axes: its elements are near each other in the source.
   CopyAxis right_{1, 0, 0};      ///< The other inner axis: its elements are near each other in the target.
-  int64_t shares_ = 1;           ///< How many shares, of up to kShare elements, down_ is divided into.
+  int64_t shares_ = 1;           ///< How many shares, of up to kShare steps, down_ is divided into.
   size_t run_bytes_;             ///< The bytes that one innermost step copies.
 };
 

@@ -88,7 +88,8 @@ struct Gradients {
   const float* y;     ///< The output of a fused relu: dy is taken as 0 unless y > 0. Null: there is no relu.
   const float* mean;  ///< The mean of each lane.
 };
-/// The sums of dy and of dy * (x - mean) of each channel. Arrays as in ChannelMoments.
+/// Computes the sum of dy and the sum of dy * (x - mean) for each channel. `sum` and `product` have `lanes` elements, of
+/// which the first `channels` are the result.
 void channel_gradients(int threads, const Strips& strips, const Gradients& from, float* partial, double* sum,
                        double* product);
 

@@ -22,7 +22,7 @@ class Projection {
     }
     return result;
   }
-  /// Maps to a tensor that has all axes of `full` except `axes` (or has these with size 1).
+  /// Returns the map to a tensor that has all axes of `full` except `axes` (or has these with size 1).
   static Projection without(const Shape& full, std::span<const int64_t> axes) {
     Projection result(full);
     int64_t stride = 1;

@@ -42,8 +42,8 @@ struct Windows {
     int64_t pixels;   ///< Consecutive pixels in this row.
   };
 
-  /// Calls visit(row) for every row of window (n, oh, ow), top down; for a dilated window, once for each
-  /// pixel of these rows.
+  /// Calls visit(row) for every row of window (n, oh, ow), from top to bottom. The pixels of a dilated window are not
+  /// contiguous, so for such a window each pixel is visited as a row of its own.
   template <class Visit>
   void visit_rows(int64_t n, int64_t oh, int64_t ow, Visit visit) const {
     const int64_t first_row = oh * stride_down - top;

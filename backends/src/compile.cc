@@ -230,7 +230,7 @@ class Compiler {
 
   void place_in_arena() {
     std::vector<PlannedValue> values;
-    const auto end = int32_t(order_.size());  // Fetched values are kept until the next run.
+    const auto end = int32_t(order_.size());  // After the last step: fetched values are kept until the next run.
     auto bytes_of = [&](FlowValue value) {
       const TensorType& type = type_of(value);
       return size_t(type.shape.elements()) * size_of(type.dtype);
@@ -269,7 +269,8 @@ class Compiler {
     for (const OpDef::InPlace& pair : node.op->in_place) {
       if (pair.output != output || size_t(pair.input) >= node.inputs.size()) continue;
       const FlowValue input = root(node.inputs[size_t(pair.input)]);
-      int uses = 0;  // Two for mul(x, x), which would overwrite an operand that it still reads.
+      // How often the node reads the operand. For mul(x, x) this is two, so x must not be overwritten.
+      int uses = 0;
       for (FlowValue other : node.inputs) uses += other.node >= 0 && root(other) == input;
       const auto found = arena_index_.find(key_of(input));
       if (uses == 1 && found != arena_index_.end()) result.push_back(found->second);

@@ -52,7 +52,7 @@ double best_seconds(int threads, const Work& work) {
   for (double& mine : best) {
     const Result<void> started = call_user("the measurement of this machine", [&] { start(mine); });
     if (started) continue;
-    // The barrier counts every planned thread, so each thread that could not be started has to be taken off its count.
+    // The barrier waits for every planned thread, so its count is reduced by one for each thread that could not be started.
     for (size_t missing = best.size() - team.size(); missing > 0; --missing) together.arrive_and_drop();
     team.clear();
     raise(started.error());

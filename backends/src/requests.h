@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Questions about a kernel request that the kernel makers of all backends share.
+/// Functions by which all backends check whether they can make a kernel for a request.
 #include "shoal/backends/kernel.h"
 
 namespace shoal::backends {

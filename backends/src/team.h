@@ -23,8 +23,8 @@ class Team {
   using Piece = void (*)(void* context, int number);
   static constexpr int kPiecesMax = kTeamMax;
 
-  /// The team of the calling thread, made by the thread's first call and destroyed with the thread; null once it is
-  /// destroyed.
+  /// Returns the team of the calling thread. The thread's first call makes the team, and the end of the thread destroys it.
+  /// Null once the team is destroyed.
   static Team* of_this_thread();
 
   Team() = default;
@@ -54,7 +54,8 @@ class Team {
   std::vector<std::thread> helpers_;
   bool no_more_helpers_ = false;
   std::array<Claim, kPiecesMax> claims_;
-  // The job's data, written before its pieces can be claimed. Late helpers may read pieces_ at any time.
+  // The data of a job, written before threads can take its pieces. Helpers that are late for an earlier job may read
+  // pieces_ at any time.
   std::atomic<int> pieces_{0};
   Piece piece_ = nullptr;
   void* context_ = nullptr;

@@ -58,7 +58,8 @@ Fault DiskState::scripted(const DiskCall& call, bool& half) {
 }
 
 Fault DiskState::drawn(const DiskCall& call) {
-  // Error and full disk both draw before one of them is chosen, so that neither random sequence depends on the other.
+  // Both random sequences draw, the one for errors and the one for a full disk, before one of the two faults is chosen. So
+  // neither sequence depends on the other.
   const bool error = happens(errors_, faults.error);
   const bool after_effect = error && errors_.below(2) == 0;
   const bool full = call.kind == DiskCall::Kind::kWrite && draw_full();

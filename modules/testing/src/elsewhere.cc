@@ -6,7 +6,7 @@
 namespace shoal::testing {
 namespace {
 
-using namespace transport;  // NOLINT: all of this file is about one transport.
+using namespace transport;  // NOLINT: most names in this file belong to transport.
 
 class ListensElsewhere final : public Transport {
  public:

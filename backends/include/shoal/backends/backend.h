@@ -28,7 +28,8 @@ struct VersionId {
   friend bool operator==(const VersionId&, const VersionId&) = default;
 };
 
-/// Identifies the batch for which random ops draw numbers: dropout masks are equal on every backend and after a restart.
+/// Identifies a batch. Random ops draw their numbers for this key, so dropout masks are equal on every backend and after a
+/// restart.
 struct StepKey {
   uint64_t trainer = 0;
   uint64_t ordinal = 0;  ///< The running number of the batch among those of this trainer.

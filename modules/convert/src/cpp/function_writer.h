@@ -56,7 +56,7 @@ class FunctionWriter final : public FunctionText {
     std::string type;
     size_t bytes = 0;
     int32_t first = 0, last = 0;       // The first and last step (node) that uses the memory.
-    std::vector<int32_t> may_replace;  // Roots whose memory this one may take over.
+    std::vector<int32_t> may_replace;  // Indexes of other Roots whose memory this one may take over.
     size_t offset = 0;
   };
 

@@ -54,7 +54,8 @@ class Int8Plan {
   std::vector<Value> ranged_;
 };
 
-/// Runs the examples and returns each value's range, 0 included. InvalidArgument without examples or a needed input.
+/// Runs the examples, and returns the range of each value over all of them, which always includes 0. InvalidArgument if
+/// there are no examples, or if an example lacks an input that is needed.
 Result<std::vector<Int8Range>> ranges_of(const TrainedModel& model, const std::vector<Value>& values,
                                          const SymbolSizes& sizes, const Calibration& calibration);
 Int8Scale scale_of(const Int8Range& range);

@@ -12,7 +12,7 @@ namespace {
 
 constexpr int64_t kFewRows = 4;        // Up to this many rows, the function dense_few_rows computes each sum.
 constexpr int64_t kSmallBatch = 32;    // Up to this many rows, dense_small_batch computes each sum, in 16 lanes.
-constexpr int64_t kDepthBlock = 1024;  // The largest block of inputs that dense_small_batch sums.
+constexpr int64_t kDepthBlock = 1024;  // The most inputs whose products dense_small_batch adds up at a time.
 
 struct ProductSizes {
   int64_t rows, out, in;

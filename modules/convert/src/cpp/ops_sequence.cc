@@ -55,7 +55,8 @@ std::string recurrent_obstacle(const OpWriter& w) {
   return "";
 }
 
-/// The text of query, key or value of head h of sequence n. `together`: the three are parts of one operand.
+/// Returns an expression for the query, key or value (`part` 0, 1 or 2) of head h of sequence n. `together`: the three are
+/// parts of one operand.
 std::string head_text(OpWriter& w, bool together, size_t part, int64_t heads, int64_t size) {
   const Shape& shape = w.input(together ? 0 : part).shape;
   const int64_t before = together ? int64_t(part) * heads * size : 0;

@@ -24,7 +24,7 @@ void write_split(Lowering& node) {
   for (size_t i = 0; i < parts.size(); ++i) node.set(i, parts[i]);
 }
 
-/// In the attribute "size", -1 takes the whole axis.
+/// A size of -1 in the attribute "size" means that the slice takes the whole axis.
 void write_slice(Lowering& node) {
   const Attributes& of = node.attributes();
   const auto &begins = of.get_ints("begin"), &sizes = of.get_ints("size"), &strides = of.get_ints("stride");

@@ -28,7 +28,8 @@ void write_reduction(Lowering& node) {
 
 void write_fill_like(Lowering& node) { node.set(0, node.expand(node.in(0), node.output().shape)); }
 
-/// With the attribute "axes", x lacks those axes of the result, or has them with size 1.
+/// Broadcasts x to the shape of the result. With the attribute "axes", x lacks these axes of the result, or has them with
+/// size 1.
 void write_broadcast_like(Lowering& node) {
   std::string x = node.in(0);
   if (node.attributes().has("axes") && node.type(0).shape.rank() < node.output().shape.rank()) {

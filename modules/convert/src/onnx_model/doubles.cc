@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops on float64. Shoal's tensors lack this type, so a tensor of int64 holds the bits of the numbers. Files use float64
-// between two Casts, where sums of squares would exceed float32.
+// Ops on float64. Shoal's tensors lack this type, so a tensor of int64 holds the bits of the numbers. ONNX files use
+// float64 between two Casts, for sums of squares that would exceed float32.
 #include <algorithm>
 #include <bit>
 #include <cmath>

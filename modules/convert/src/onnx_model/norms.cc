@@ -35,8 +35,8 @@ int64_t elements_from(const Shape& shape, int axis) {
   return elements;
 }
 
-/// Normalizes over the axes from "axis" on. Scale and shift broadcast to the shape of x. The further outputs are the
-/// mean, and the factor by which the distance from the mean is multiplied.
+/// Normalizes over the axes from "axis" on. Scale and shift broadcast to the shape of x. The other two outputs are the
+/// mean, and the factor by which x - mean is multiplied.
 Result<void> run_layer_normalization(Call& call) {
   SHOAL_TRY_VOID(call.want(0, DType::kFloat32));
   SHOAL_TRY_VOID(call.want_one_type());

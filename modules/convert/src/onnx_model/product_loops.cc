@@ -22,7 +22,7 @@ class ScaledRows {
     factor_[rows_] = factor;
     if (++rows_ == 4) add_four();
   }
-  /// Adds the rows that are left; before this call, sums are incomplete.
+  /// Adds the last rows, fewer than four. Before this call, the sums are incomplete.
   void finish() {
     for (int i = 0; i < rows_; ++i) add_scaled(sums_, x_[i], factor_[i], count_, 1);
     rows_ = 0;
@@ -44,7 +44,8 @@ class ScaledRows {
   double factor_[4] = {};
 };
 
-/// Convolves with a stride of 1 as if all rows of the picture were one long row; sums across the ends of rows are not used.
+/// Convolves with a stride of 1 as if all rows of the picture were one long row. Sums whose windows reach across the end of
+/// a row are not used.
 void add_dense_windows(const Windows& w, const double* picture, const double* kernel, double* sums) {
   ScaledRows rows(sums, (w.out_height - 1) * w.width + w.out_width);
   for (int64_t channel = 0; channel < w.channels; ++channel) {

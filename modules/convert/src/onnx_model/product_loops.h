@@ -16,8 +16,8 @@ struct Windows {
   int64_t out_height, out_width;
 };
 
-/// sums += picture [channels, height, width] * kernel [channels, window_height, window_width]. `sums` has out_height rows of
-/// `width` numbers each, of which the first out_width are the result; the others are not defined.
+/// sums += picture [channels, height, width] * kernel [channels, window_height, window_width]. `sums` has out_height rows
+/// of `width` numbers each, of which the first out_width are the result; the others are not defined.
 void add_convolution(const Windows& windows, const double* picture, const double* kernel, double* sums);
 
 }  // namespace shoal::convert::onnx_model

@@ -60,7 +60,7 @@ Result<void> run_gemm(Call& call) {
 struct MatrixShapes {
   Shape a, b;          ///< Shapes of at least two axes.
   Shape batch;         ///< The axes before the last two, after broadcasting.
-  Strides a_at, b_at;  ///< Strides along the axes of `batch`, counted in matrices.
+  Strides a_at, b_at;  ///< For each axis of `batch`: the distance between neighbours, counted in matrices.
   Shape result;
 };
 

@@ -161,7 +161,8 @@ Result<void> run_lstm(Call& call) {
   return give_state(call, of, cell, 2);
 }
 
-/// The operand of the candidate's tanh. The reset gate multiplies the state or, with `reset_after`, kernel times state.
+/// Returns the sums to which the candidate's tanh is applied. The reset gate multiplies the state before its product with
+/// the kernel or, with `reset_after`, that product.
 Numbers gru_candidate(const Recurrence& of, int64_t step, const Numbers& reset, bool reset_after) {
   Numbers sums = of.of_input(of.gates[2], step);
   Numbers state = of.hidden;

@@ -32,7 +32,7 @@ struct OnnxLimits {
 /// The size of an axis: a number; or a symbol, which has one size in a run; or neither, which allows any size.
 struct OnnxDim {
   int64_t size = -1;        ///< -1: the size is no number.
-  std::string symbol = {};  ///< "": the size is no symbol.
+  std::string symbol = {};  ///< The name of the symbol; "" if the size is no symbol.
 };
 
 /// An input or an output of a file.
