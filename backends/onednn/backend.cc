@@ -62,7 +62,7 @@ class Source final : public KernelSource {
     });
   }
 
-  dnnl::engine engine_;  // Engine and stream are made for the first kernel, so that a failure can be returned.
+  dnnl::engine engine_;  // Made with the first kernel, as is the stream, since a failure can be returned then.
   dnnl::stream stream_;
 };
 

@@ -42,7 +42,8 @@ std::unique_ptr<Kernel> of_images(const Context& context, const Convolution& who
   return kernel;
 }
 
-/// The gradient of filters [begin, end) for one image, computed from copies of the channels of dy that belong to them.
+/// The gradient of filters [begin, end) for one image. It is computed from a copy of the channels of dy that belong to
+/// these filters.
 struct FilterRange {
   int64_t begin, end;
   Convolution part;

@@ -57,7 +57,8 @@ struct Head {
   Float* row(int64_t position) const { return data + position * stride; }
 };
 
-/// Head `head` of sequence `row` of operand `part` (query, key, value). `views` are the inputs or outputs of the node.
+/// Returns the features of one head of one sequence (`row`) in the operand `part` (query, key or value). `views` are the
+/// inputs or the outputs of the node.
 template <class Float, class View>
 Head<Float> head_of(const Attention& attention, std::span<const View> views, size_t part, int64_t row, int64_t head) {
   const View& view = views[attention.together ? 0 : part];

@@ -143,7 +143,7 @@ class ConvGradKernel final : public Kernel {
     }
   }
 
-  /// dw[o][i][tap] = the sum over blocks of sums[tap][i][o].
+  /// Adds up the blocks: dw[o][i][tap] is the sum of sums[tap][i][o] over all blocks.
   void join(float* sums, float* dw) const {
     const int64_t bytes = elements() * (blocks_ + 1) * int64_t(sizeof(float));
     parallel_for(threads_, elements(), bytes, [&](int64_t begin, int64_t end) {

@@ -207,7 +207,8 @@ void CorrelationKernel::by_windows(const Part& part, const Row& row, float* own)
             .columns = c.out_channels});
 }
 
-/// Makes one product for each tap of the filters, only for results whose window has this tap on the image.
+/// Computes a row of results as a sum of products, one for each tap of the filters. Each product computes only the results
+/// whose window has this tap on the image.
 void CorrelationKernel::by_taps(const Part& part, const Row& row) const {
   const Correlation& c = part.shape;
   const int64_t pixel = c.groups * c.in_channels;

@@ -196,7 +196,7 @@ class SmallBatchGradInput final : public Kernel {
 
   int threads_;
   DenseSizes sizes_;
-  int64_t parts_;  // The number of parts of the columns, more than one if there are more threads than blocks.
+  int64_t parts_;  // How many parts the columns of w have: more than 1 if threads outnumber blocks.
 };
 
 }  // namespace

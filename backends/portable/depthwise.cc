@@ -29,7 +29,7 @@ int64_t result_of(const Axis& axis, int64_t element, int64_t tap) {
 /// the tap's weight times a pixel that is read.
 class Depthwise final : public Kernel {
  public:
-  /// Returns which element of an axis is read for a written one, through a tap; -1 if none.
+  /// Returns the element of an axis that is read through a tap to compute the element `written`; -1 if there is none.
   using Place = int64_t (*)(const Axis& axis, int64_t written, int64_t tap);
   struct Size {
     int64_t height, width;

@@ -67,8 +67,8 @@ SHOAL_ALWAYS_INLINE void four_sums_of(const Lanes* values, float* sums) {
       __builtin_shufflevector(acbd, acbd, 0, 4, 2, 6) + __builtin_shufflevector(acbd, acbd, 1, 5, 3, 7);
 }
 
-/// The products of `kOutputs` rows of w with all of x. Several sums are computed at a time to hide the latency of
-/// additions.
+/// Computes the products of `kOutputs` rows of w with all rows of x. Computes several sums at a time, to hide the latency
+/// of additions.
 template <int64_t kRows, int64_t kOutputs>
 SHOAL_ALWAYS_INLINE void dot_rows(const FewRows& sizes, const float* x, const float* w, const float* bias, float* y) {
   Lanes sums[kOutputs][kRows] = {};

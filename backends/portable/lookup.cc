@@ -17,7 +17,7 @@ SHOAL_VECTOR_LOOP void add_row(float* to, const float* x, int64_t count) {
   for (int64_t i = 0; i < count; ++i) to[i] += x[i];
 }
 
-/// True if a ranks before b: larger values first, and NaN before all numbers.
+/// True if a comes before b in the order of the results: larger values first, and NaN before all numbers.
 inline bool above(float a, float b) { return a > b || (std::isnan(a) && !std::isnan(b)); }
 
 /// Keeps the k best elements so far in order. Most elements of a long row are smaller than the worst of these and are

@@ -24,7 +24,8 @@ void softmax_row(const float* x, float* y, int64_t count);
 /// The gradient of softmax_row(), dx = (dy - sum(dy * y)) * y; `dx` may be dy.
 void softmax_grad_row(const float* dy, const float* y, float* dx, int64_t count);
 
-/// The sum of x in a fixed order: 64 running sums over blocks of 4096, then the blocks pairwise.
+/// Returns the sum of x in a fixed order: sums up blocks of 4096 elements in 64 lanes each, and then adds the blocks
+/// pairwise.
 float sum(const float* x, int64_t count);
 
 /// y[c] = sum over rows of x[row][c]. Rows are summed in blocks of kRowsPerBlock; `partial` has room for the blocks' sums

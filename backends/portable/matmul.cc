@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of matrices and of batches of matrices. Strides describe transposes.
+// Products of matrices and of batches of matrices. The strides of an operand tell whether it is transposed.
 #include <algorithm>
 #include <utility>
 

@@ -19,7 +19,7 @@ SHOAL_VECTOR_LOOP void pack_panel(const float* __restrict b, int64_t row_stride,
     for (int64_t i = 0; i < depth * kPanelColumns; ++i) panel[i] = 0.0f;
   }
   if (column_stride == 1 && columns == kPanelColumns) {
-    constexpr int64_t kAhead = 16;  // Prefetches, since processors do not recognise rows a page apart as a stream.
+    constexpr int64_t kAhead = 16;  // Prefetches so many rows ahead; processors do not do so if rows are a page apart.
     for (int64_t k = 0; k < depth; ++k) {
       __builtin_prefetch(b + (k + kAhead < depth ? k + kAhead : k) * row_stride);
       for (int64_t j = 0; j < kPanelColumns; ++j) panel[k * kPanelColumns + j] = b[k * row_stride + j] * factor;

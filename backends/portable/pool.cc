@@ -35,7 +35,7 @@ struct Pooling {
   int64_t work_bytes(int64_t bytes_per_element) const { return batch * image_elements() * bytes_per_element; }
 };
 
-/// The part of one window that lies inside of the image. The shape rule ensures that it is not empty.
+/// The part of one window that lies inside of the image. It is not empty: the shape rule of the op ensures this.
 struct Window {
   int64_t row_begin, row_end, column_begin, column_end;  // The part of the window inside of the image.
   int64_t row, column;                                   // The window's first element; may lie outside of the image.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Products by panels (panels.h) on all threads. Bits do not depend on the number of threads.
+/// Products of packed panels (panels.h), computed on all threads. Bits do not depend on the number of threads.
 #include "panels.h"
 
 namespace shoal::backends::portable {

@@ -29,7 +29,7 @@ class StridedCopy {
   void run(int threads, const std::byte* source, std::byte* target) const;
 
  private:
-  static constexpr int64_t kShare = 64;  ///< The steps along down_ that one thread takes at a time.
+  static constexpr int64_t kShare = 64;  ///< The number of steps along down_ that one thread takes at a time.
   void copy_share(int64_t share, const std::byte* source, std::byte* target) const;
 
   std::vector<CopyAxis> outer_;  ///< The other axes. Distances are in bytes, here and below.

@@ -199,7 +199,7 @@ SHOAL_ALWAYS_INLINE float vector_erf(float x) {
   return x >= 4.0f ? 1.0f : (x <= -4.0f ? -1.0f : inside);
 }
 
-/// term(0) + ... + term(count - 1) in a fixed order: `kLanes` running sums, then those pairwise.
+/// Returns term(0) + ... + term(count - 1) in a fixed order: sums up in `kLanes` lanes, and then adds the lanes pairwise.
 template <int kLanes, class Term>
 SHOAL_ALWAYS_INLINE float sum_in_lanes(int64_t count, Term term) {
   float lanes[kLanes] = {};

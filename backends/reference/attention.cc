@@ -46,7 +46,8 @@ struct Heads {
 using ConstHeads = Heads<const float>;
 using MutableHeads = Heads<float>;
 
-/// Operand `part` (query, key, value): a part of one common operand if `together`, else an operand of its own.
+/// Describes the query, key or value (`part` 0, 1 or 2). If `together`, the three are parts of one operand; else each is an
+/// operand of its own.
 template <class Float>
 Heads<Float> heads_of(Float* data, const Shape& shape, int64_t heads, bool together, int64_t part) {
   const int64_t size = shape[2] / (heads * (together ? 3 : 1));

@@ -13,7 +13,7 @@ struct CoreUse {
 };
 
 /// A helper that shares its core with another program brings little: the team waits for the helper's pieces while the
-/// helper does not run, and one thread less would be about as fast. Such a helper therefore pauses, then tries again;
+/// helper does not run, and would be about as fast without it. Such a helper therefore pauses, and then tries again. The
 /// pauses get longer for as long as the core is shared. Results do not depend on which thread computes a piece.
 class CoreShare {
  public:

@@ -82,8 +82,8 @@ class ExecutorProgram final : public Program {
   const ProgramInfo& info() const override { return info_; }
 
  private:
-  /// One contiguous copy of a variable or update that is bound in several pieces. The buffer is allocated when it is first
-  /// needed, and then kept.
+  /// One contiguous copy of a variable or update for which the caller has bound several pieces. The buffer is allocated
+  /// when it is first needed, and then kept.
   struct Staging {
     Ref<Buffer> buffer;
     VersionId contents;  ///< For a variable: the version of the weights in the buffer.

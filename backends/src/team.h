@@ -33,9 +33,9 @@ class Team {
   ~Team();
 
   /// Calls piece(context, number) once for each number in [0, pieces), on at most `pieces` threads. `pieces` is at most
-  /// kPiecesMax, and `piece` does not throw. Called from inside a piece, it runs all pieces in order on the calling thread.
-  /// Helpers start with the first call that can use them; if the system allows no threads, the calling thread does
-  /// everything.
+  /// kPiecesMax, and `piece` does not throw. If a piece itself calls run(), all pieces of that call run in order on the
+  /// calling thread. Helpers start with the first call that can use them; if the system allows no threads, the calling
+  /// thread does everything.
   void run(int pieces, Piece piece, void* context);
 
  private:

@@ -55,7 +55,7 @@ class FileTree {
     std::shared_ptr<FileNode> folder;
     std::string name;
     std::shared_ptr<FileNode> node;
-    /// Returns 0, or the errno of opening this place as a file.
+    /// Returns 0 if the path leads to a file, else the errno of opening it as a file.
     int as_file() const;
     int as_folder() const;
   };

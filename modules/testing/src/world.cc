@@ -16,8 +16,8 @@ namespace {
 constexpr size_t kLinesKept = 12;  // How many of each task's last log lines report() shows.
 constexpr std::string_view kScheme = "sim";
 
-/// The limits of an imagined machine, with which profiles compare measured times. So they are equal on every machine that
-/// runs a test.
+/// The limits of an imagined machine, with which profiles compare measured times. The limits of the real machine would
+/// differ from one machine that runs the tests to another.
 backends::MachineLimits limits_of_no_machine(int) { return {.flops_per_second = 1e11, .copies = {{1 << 20, 1e10}}}; }
 
 std::string stamp(SteadyTime now) { return formatted("%10.3f s  ", to_seconds(now.time_since_epoch())); }

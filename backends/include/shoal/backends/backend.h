@@ -150,7 +150,7 @@ struct ProgramInfo {
   };
   std::vector<KernelInfo> kernels;  ///< The kernels in the order of execution.
   size_t arena_bytes = 0;           ///< Planned memory: activations and workspaces.
-  size_t scratch_bytes = 0;         ///< Scratch memory: the part that kernels share and the parts of all threads.
+  size_t scratch_bytes = 0;         ///< The bytes of scratch memory that kernels share, plus each thread's own part.
   size_t lower_bound_bytes = 0;     ///< The largest total size of values that live at the same time.
   size_t kept_bytes = 0;            ///< Memory that kernels keep between runs (reordered weights).
   Numerics numerics;

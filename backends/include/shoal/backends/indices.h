@@ -28,7 +28,7 @@ class Indices {
   bool wide_;
 };
 
-/// Returns the address of row `row`, which has `bytes` bytes, in the piece that contains it.
+/// Returns the address of row number `row`, in the piece that contains this row. Each row has `bytes` bytes.
 inline const std::byte* row_in(Pieces pieces, int64_t row, size_t bytes) {
   const auto piece = std::ranges::upper_bound(pieces, row, {}, &Piece::row_end);
   return piece->data + size_t(row - piece->row_begin) * bytes;

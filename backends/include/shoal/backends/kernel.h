@@ -54,7 +54,7 @@ struct KernelCall {
   std::span<const TensorView> inputs;  ///< The data of an input that the op declares shape-only is null.
   /// An output may lie in the memory of an input if the op's OpDef::in_place allows it. Otherwise outputs overlap nothing.
   std::span<const MutableTensorView> outputs;
-  /// Memory of scratch_bytes(), aligned to 64 and shared between kernels, with undefined contents.
+  /// scratch_bytes() bytes of memory, aligned to 64 bytes and shared between kernels, with undefined contents.
   std::byte* scratch;
   /// Scratch memory with a separate part for each of KernelRequest::threads threads. A part has thread_scratch_bytes()
   /// bytes, is aligned to 64 bytes, and its contents are undefined. It belongs to the same thread in all kernels, so it

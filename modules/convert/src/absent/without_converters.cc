@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// A build without converters (SHOAL_CONVERT=OFF) has these functions in their place. Their errors say that the converters
-// are missing.
+// A build without converters (SHOAL_CONVERT=OFF) has these functions in place of the converters. They return errors, which
+// say that converters are missing.
 #include "shoal/base/forever.h"
 #include "shoal/convert/cpp.h"
 #include "shoal/convert/onnx.h"

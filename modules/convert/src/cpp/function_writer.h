@@ -51,7 +51,7 @@ class FunctionWriter final : public FunctionText {
   void line(const std::string& text) override { lines_.push_back(text); }
 
  private:
-  /// Memory of one value, or of several that are views of each other.
+  /// The memory of one value, or of several values that are views of each other.
   struct Root {
     std::string type;
     size_t bytes = 0;

@@ -73,7 +73,7 @@ class OpWriter {
   std::string scratch_of_doubles(int64_t count) { return function_->scratch("double", size_t(count) * sizeof(double)); }
   /// Allows output 0 to take over the memory of this input, if shape and type are the same.
   void may_write_over(size_t input);
-  /// The elements of an input that is_known().
+  /// Returns the elements of an input for which is_known() is true.
   std::span<const float> floats(size_t i) { return function_->floats(node_.inputs[i]); }
   std::string array(size_t i, std::string_view layout, const Shape& shape, const std::vector<float>& elements) {
     return function_->array(node_.inputs[i], layout, shape, elements);

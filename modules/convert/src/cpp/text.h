@@ -28,7 +28,7 @@ std::string identifier(std::string_view name, std::string_view otherwise);
 /// Makes identifiers that all differ.
 class Names {
  public:
-  /// Returns the identifier of a name, with a number appended if the identifier is taken.
+  /// Returns an identifier made from `name` (see identifier()), with a number appended if another name has taken it.
   std::string take(std::string_view name, std::string_view otherwise);
 
  private:

@@ -44,7 +44,7 @@ std::string boundaries_text(const Graph& graph, Value boundaries) {
   return "the boundaries " + list;
 }
 
-/// Says in words how an operand of cross_ids is computed, the op that hashes combinations of ids.
+/// Says in words how an operand of the op cross_ids is computed. That op hashes combinations of ids.
 std::string operand_words(const TrainedModel& model, Value operand) {
   const Graph& graph = *model.graph;
   const Node* node = &graph.node(operand.node());

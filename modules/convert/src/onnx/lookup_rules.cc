@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops that look up elements by position, and ops that convert the ids or numbers of an input for this.
+// Ops that look up elements by position, and ops that prepare such positions (ids) from the inputs of a model.
 //
 // An ONNX file cannot refuse an id. Where Shoal ends with an error, a runtime may end with one, too, or give any result.
 #include "onnx/lowering.h"

@@ -18,7 +18,7 @@ std::string shown_name(const std::string& name, std::string_view lone) { return 
 
 /// The outputs of the file, and their names in it.
 struct Outputs {
-  std::vector<std::pair<std::string, NamedValue>> values;  ///< Pairs of a name in the file and a prediction.
+  std::vector<std::pair<std::string, NamedValue>> values;  ///< Each prediction, with its name in the file.
   std::vector<std::pair<std::string, nn::TextPrediction>> texts;
 };
 

@@ -36,7 +36,7 @@ struct Operand {
   bool is_double = false;
 };
 
-/// One node in one run. Errors of kernels say what is wrong; the caller of a kernel adds the node.
+/// One call of a kernel: one node in one run. The errors of a kernel say what is wrong; its caller adds the node.
 class Call {
  public:
   /// A null input is one that the node leaves out. `inputs`, `node` and `budget` have to outlive the call.

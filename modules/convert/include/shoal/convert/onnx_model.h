@@ -29,7 +29,8 @@ struct OnnxLimits {
   int64_t work_max = int64_t(1) << 46;
 };
 
-/// The size of an axis: a number; or a symbol, which has one size in a run; or neither, which allows any size.
+/// The size of an axis: a number, a symbol, or neither. During one run, a symbol stands for the same size everywhere. With
+/// neither, any size is allowed.
 struct OnnxDim {
   int64_t size = -1;        ///< -1: the size is no number.
   std::string symbol = {};  ///< The name of the symbol; "" if the size is no symbol.

@@ -43,7 +43,7 @@ struct DiskFaultCounts {
   int64_t full = 0;   ///< Writes that found no space, whatever the reason.
   int64_t bit_flip = 0;
   int64_t slow = 0;
-  int64_t cut_off = 0;  ///< Calls of hosts that were cut off.
+  int64_t cut_off = 0;  ///< Calls that hosts made while they were cut off.
   int64_t power_lost = 0;
 
   int64_t sum() const { return error + full + bit_flip + slow + cut_off + power_lost; }

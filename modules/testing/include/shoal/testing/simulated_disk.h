@@ -44,9 +44,9 @@ class SimulatedDisk final : public DiskConnection {
   void set_capacity(uint64_t bytes);
   uint64_t used_bytes() const;
 
-  /// Cuts the power. By `seed`, name changes that were not synced may be forgotten, and bytes that were not synced may be
-  /// lost. Odd seeds forget the latest name changes (as journaling file systems do); even seeds forget any of them, since
-  /// POSIX promises no order. Further writes to files that are open fail.
+  /// Cuts the power. `seed` decides which name changes that were not synced are forgotten, and which bytes that were not
+  /// synced are lost. Odd seeds forget the latest name changes (as journaling file systems do); even seeds forget any of
+  /// them, since POSIX promises no order. Further writes to files that are open fail.
   void lose_power(uint64_t seed);
 
   /// Makes `path` and its parents durably if they are missing, as an administrator does before the job. This call meets no
