@@ -13,8 +13,8 @@ namespace {
 using dnnl::memory;
 using Gradient = dnnl::convolution_backward_weights;
 
-/// Makes a kernel for several images. Each part of the kernel sums over some of the images, and then the sums of all parts
-/// are added up. All parts use the layout of the filters that oneDNN chooses for the first part.
+/// Makes a kernel of one or several parts. Each part sums over some of the images, and then the sums of all parts are added
+/// up. All parts use the layout of the filters that oneDNN chooses for the first part.
 std::unique_ptr<Kernel> of_images(const Context& context, const Convolution& whole) {
   const auto [parts, descriptions, layout] = describe_parts(
       context.threads, whole, Rows::kOfResult, whole.kernel_any(kFloat),

@@ -52,8 +52,7 @@ bool transpose_is_slow(int64_t batch, int64_t out, int64_t in) { return out >= 5
 /// True if the packed panels of backends/portable should compute dW. With AVX-512, and for batches that are not too large,
 /// they are as fast as oneDNN: 0.95 to 1.05 of its rate for [128, 512]^T [128, 784] and similar sizes, 0.75 for a batch of
 /// 1024 (Intel Xeon, Sapphire Rapids). They also pass rows of dW to the update while these are in the cache. Packed x must
-/// fit into a core's own cache, or into half a megabyte of it, and dW must have enough rows to make packing x worth its
-/// time.
+/// fit into half a megabyte of a core's own cache, and dW must have enough rows to make packing x worth its time.
 bool panels_are_fast(int64_t batch, int64_t out, int64_t in) {
   constexpr int64_t kDepthMax = 256, kRowsMin = 64, kOwnCacheBytes = 512 << 10;
   return has_avx512() && batch <= kDepthMax && out >= kRowsMin && batch * in * int64_t(sizeof(float)) <= kOwnCacheBytes;

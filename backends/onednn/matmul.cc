@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Products of matrices and of batches of matrices. Strides describe transposes; the result keeps its rows contiguous.
+// Products of matrices and of batches of matrices. The strides of an operand tell whether it is transposed; the result
+// keeps its rows contiguous.
 #include "matrix_product.h"
 #include "sources.h"
 

@@ -85,8 +85,9 @@ SHOAL_VECTOR_LOOP void gru_gates(const float* projection, const float* recurrent
   }
 }
 
-/// The gradient for the state after a step is `dh`: dhidden (through the product of the next step) + kept + dsequence. Then
-/// sets `kept` to dh * z, the part of the gradient for the state before the step that passes no product.
+/// Computes the gradients of one step of a GRU for one row. The gradient of the state after the step is dh = dhidden + kept
+/// + dsequence, where dhidden comes from the product of the next step. The part of dh that reaches the state before the
+/// step without a product, dh * z, is written to `kept`.
 SHOAL_VECTOR_LOOP void gru_gates_grad(const float* gates, const float* candidates, const float* hidden_before,
                                       const float* dsequence, const float* dhidden, float* kept, float* dgates,
                                       float* dprojection, float* drecurrent, int64_t units) {

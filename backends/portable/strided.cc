@@ -10,8 +10,8 @@
 namespace shoal::backends::portable {
 namespace {
 
-/// Removes axes of size one, and joins two neighbouring axes if their elements are evenly spaced along both, in the source
-/// as well as in the target.
+/// Removes axes of size one, and joins two neighbouring axes if together they are one evenly spaced axis, in the source as
+/// well as in the target.
 std::vector<CopyAxis> merged(const std::vector<CopyAxis>& axes) {
   std::vector<CopyAxis> result;
   for (const CopyAxis& axis : axes) {

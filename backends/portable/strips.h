@@ -58,7 +58,7 @@ class Scratch {
   std::byte* next_;
 };
 
-/// For each lane l, stores in to[l] the result of the call of(c), where c is the channel of the lane.
+/// For each lane l, sets to[l] to what the function `of` returns for the channel of the lane.
 template <class T, class Of>
 void fill_lanes(const Strips& strips, T* to, const Of& of) {
   for (int64_t c = 0; c < strips.channels; ++c) to[c] = of(c);

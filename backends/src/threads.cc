@@ -14,7 +14,7 @@ namespace shoal::backends {
 /// end down.
 class ChunkedLoop {
  public:
-  static constexpr int kThreadsMax = 64;  // The most shares. Further threads begin with a share of another thread.
+  static constexpr int kThreadsMax = 64;  // The most shares of chunks. Further threads begin with another thread's share.
 
   ChunkedLoop(int threads, int64_t count, int64_t chunk, detail::ChunkFunction body, void* context)
       : count_(count), chunk_(chunk), body_(body), context_(context), shares_(std::clamp(threads, 1, kThreadsMax)) {
@@ -40,7 +40,7 @@ class ChunkedLoop {
         const bool mine = from == own;
         const uint64_t left = mine ? word(first(seen) + 1, last(seen)) : word(first(seen), last(seen) - 1);
         // Relaxed order suffices, since threads exchange only chunk numbers here. The team synchronises all other memory at
-        // the begin and end of a loop.
+        // the beginning and at the end of a loop.
         if (!share.compare_exchange_weak(seen, left, std::memory_order_relaxed)) continue;
         begin = int64_t(mine ? first(seen) : last(seen) - 1) * chunk_;
         end = std::min(begin + chunk_, count_);
