@@ -131,7 +131,7 @@ TEST(LaunchTable, IsNoWiderThanTheTerminal) {
   rows[0].waiting_for = "b\xc3\xb6rd";
   for (int columns = 1; columns < 100; ++columns) {
     for (const std::string& line : table_lines(rows, {.columns = columns})) {
-      EXPECT_LE(line.size(), size_t(std::max(columns - 1, 10)));
+      EXPECT_LE(characters_in(line), size_t(std::max(columns - 1, 10)));
       EXPECT_FALSE(line.ends_with("\xc3")) << "half a character at " << columns;
     }
   }

@@ -227,13 +227,17 @@ TEST(PlotRates, AreThoseOfFourExamples) {
 TEST(PlotRunFacts, NameTheFlagsInWhichRunsDiffer) {
   const auto run = [](const char* flags) {
     RunFacts run;
-    for (const auto& [name, value] : json::Json::parse(flags).items()) run.facts["flags." + name] = value;
+    const json::Json parsed = json::Json::parse(flags);
+    for (const auto& [name, value] : parsed.items()) run.facts["flags." + name] = value;
     run.facts["seed"] = run.facts.size();
     return run;
   };
   EXPECT_THAT(differing_flags({run(R"({"batch":64,"rate":0.00111232,"units":[64,32],"same":1})"),
                                run(R"({"batch":64,"rate":0.5,"units":[8],"same":1})"), run(R"({"batch":64,"same":1})")}),
               ElementsAre("rate 0.001112, units 64,32", "rate 0.5, units 8", ""));
+  // The second run trains still, and has no report.
+  EXPECT_THAT(differing_flags({run(R"({"batch":64,"rate":1})"), run("{}"), run(R"({"batch":64,"rate":2})")}),
+              ElementsAre("rate 1", "", "rate 2"));
   EXPECT_THAT(differing_flags({run(R"({"batch":64})")}), ElementsAre(""));
   EXPECT_EQ(cut_text("höhe 12", 8), "höhe 12");
   EXPECT_EQ(cut_text("höhe 12", 5), "höhe…");

@@ -203,10 +203,12 @@ class Pictures(InFolder):
         self.assertIn("a: learning-rate 0.1", texts)
         self.assertIn("b: learning-rate 0.001235", texts)
         drawn = shoal("plot", *folders, "--width", "100")
-        self.assertRegex(drawn, r"(?m)^\S+ a .*  learning-rate 0\.1$")
+        self.assertRegex(drawn, r"(?m)^a +a .*  learning-rate 0\.1$")
         self.assertNotIn("batch", drawn)
         (folders[1] / "report.json").write_text("{")  # The curves are there all the same.
-        self.assertIn(" b ", shoal("plot", *folders, "--width", "100"))
+        drawn = shoal("plot", *folders, "--width", "100")
+        self.assertIn(" b ", drawn)
+        self.assertNotIn("batch", drawn)
 
     def test_many_points_keep_their_extremes(self):
         values = [random.Random(step).random() for step in range(30000)]

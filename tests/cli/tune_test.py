@@ -275,6 +275,8 @@ class Search(unittest.TestCase):
                 (("--param", "steps=1|2"), (TUNED, "--steps=3"), "leave one out"),
                 (("--param", "steps=1|2"), (TUNED, "--param", "steps=3"), "leave one out"),
                 (("--param", "steps=1|2"), (TUNED, "--param=steps=3"), "leave one out"),
+                (("--param", "quiet=true|false"), (TUNED, "--no-quiet"), "leave one out"),
+                (("--param", "model_dir=a|b"), (TUNED,), "cannot be searched"),
                 (("--param", "steps=1|2", "--metric", "profit"), (TUNED,), "--goal"),
                 (("--param", "steps=1|2", "--algorithm", "bayes"), (TUNED,), "there are grid, random, asha"),
                 (("--param", "learning-rate=0..1", "--algorithm", "asha"), (TUNED,), "--max-steps"),

@@ -217,6 +217,15 @@ TEST_F(Augmented, HuesTurnAroundTheCircle) {
   EXPECT_TRUE(same_bits(adjust_hue(red, 1.0f / 3), Tensor::of<float>(Shape{1, 1, 3}, {0.25f, 0.5f, 0.25f})));
   EXPECT_TRUE(same_bits(adjust_hue(red, -1.0f / 3), Tensor::of<float>(Shape{1, 1, 3}, {0.25f, 0.25f, 0.5f})));
   EXPECT_TRUE(same_bits(adjust_hue(red, 0.5f), Tensor::of<float>(Shape{1, 1, 3}, {0.25f, 0.5f, 0.5f})));
+  for (const float odd : {INFINITY, -INFINITY, NAN, 0.5f}) {  // Of the last one, all three channels are equal: grey.
+    for (int at = 0; at < 3; ++at) {
+      float rgb[] = {0.5f, 0.5f, 0.5f};
+      if (odd != 0.5f) rgb[(at + 1) % 3] = 0.25f;
+      rgb[at] = odd;
+      const Tensor pixel = Tensor::of<float>(Shape{1, 1, 3}, {rgb[0], rgb[1], rgb[2]});
+      EXPECT_TRUE(same_bits(adjust_hue(pixel, 0.3f), pixel)) << odd << " in channel " << at;
+    }
+  }
   const Tensor image = as_floats(test_image(8, 8, 3));
   for (RandomKey key = 0; key < 50; ++key) {
     RandomStream random(key), without(key);

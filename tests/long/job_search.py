@@ -1,7 +1,7 @@
 # SPDX-License-Identifier: Apache-2.0
 """`shoal tune` of the example adult: 64 trials by ASHA on two cores, chosen by a tenth of adult.data, while the search is killed five
 times. All 64 trials end, each once. adult.test is read once, at the end, by the best trial's export: its AUC, by the ranks of its scores, must be at least
-0.917 (scikit-learn's HistGradientBoostingClassifier has 0.927)."""
+0.922 (scikit-learn's HistGradientBoostingClassifier has 0.927)."""
 import csv
 import io
 import json
@@ -16,7 +16,7 @@ import outcome
 PROGRAMS = pathlib.Path(os.environ["SHOAL_TEST_MNIST"]).parent
 TRIALS = int(os.environ.get("SHOAL_TEST_TRIALS") or 64)
 KILLS = 5
-AUC_LEAST = 0.917
+AUC_LEAST = 0.922  # Without a search the example has 0.921; three searches had 0.926.
 COLUMNS = ["age", "workclass", "fnlwgt", "education", "education_num", "marital_status", "occupation", "relationship", "race", "sex",
            "capital_gain", "capital_loss", "hours_per_week", "native_country"]
 SPACE = ["learning-rate=3e-4..1e-2:log", "dropout=0..0.6", "hidden-units=64,32|128,64|256,128|128,64,32", "embedding=4..16:int:log",

@@ -212,7 +212,20 @@ TEST_F(Losses, SoftLabelsWeighTheLossesOfTheClasses) {
   for (size_t i = 0; i < found.size(); ++i) EXPECT_NEAR(found[i], expected[i], 1e-4) << i;
   const Value reals = graph_.input("row", DType::kFloat32, {batch_});
   EXPECT_THAT(raised([&] { softmax_cross_entropy({.labels = reals, .logits = logits}); }),
-              HasSubstr("labels have shape [batch], logits [batch, 4]; they must be equal"));
+              HasSubstr("labels are float32 [batch]; class ids have type int64"));
+}
+
+TEST_F(Losses, SoftLabelsOfSequencesHaveOneLossPerPosition) {
+  const Value logits = graph_.input("logits", DType::kFloat32, {batch_, 2, 3});
+  const Value losses =
+      softmax_cross_entropy({.labels = graph_.input("labels", DType::kFloat32, {batch_, 2, 3}), .logits = logits});
+  GraphRunner runner(graph_, {{"batch", 1}});
+  const std::vector<float> rows{1, 2, 3, -1, 0, 2};
+  const auto seen = runner.floats(
+      losses, {{"logits", floats(Shape{1, 2, 3}, rows)}, {"labels", floats(Shape{1, 2, 3}, {0, 0.5f, 0.5f, 1, 0, 0})}});
+  ASSERT_EQ(seen.size(), 2u);
+  EXPECT_NEAR(seen[0], (cross_entropy(&rows[0], 3, 1) + cross_entropy(&rows[0], 3, 2)) / 2, 1e-6);
+  EXPECT_NEAR(seen[1], cross_entropy(&rows[3], 3, 0), 1e-6);
 }
 
 TEST_F(Losses, SigmoidCrossEntropyAgreesWithDoublePrecision) {

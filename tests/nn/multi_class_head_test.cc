@@ -300,7 +300,8 @@ TEST_F(MultiClassHeadTest, RefusesInputsThatDoNotFit) {
       refusal([&](HeadInput& in) { in.labels = others; }),
       HasSubstr("labels are int64 [other], logits float32 [batch, 3]; expected labels of shape [batch] or [batch, 1]"));
   EXPECT_THAT(refusal([&](HeadInput& in) { in.labels = two; }), HasSubstr("labels are int64 [batch, 2]"));
-  EXPECT_THAT(refusal([&](HeadInput& in) { in.labels = reals; }), HasSubstr("labels are float32"));
+  EXPECT_THAT(refusal([&](HeadInput& in) { in.labels = reals; }),
+              HasSubstr("labels are float32 [batch]; class ids have type int64, int32 or uint8"));
   EXPECT_THAT(refusal([&](HeadInput& in) { in.labels = {{"a", labels_}, {"b", labels_}}; }), HasSubstr("names: a, b"));
   EXPECT_THAT(refusal([&](HeadInput& in) {
                 in.features = {{"age", weights_}};

@@ -91,8 +91,17 @@ TEST(Asha, FindsAGoodTrialForAFractionOfTheSteps) {
 TEST(Asha, ThreeRungsAreTheDefault) {
   EXPECT_EQ(default_min_steps(13'500, 3), 500);
   EXPECT_EQ(default_min_steps(20, 3), 1);
+  EXPECT_EQ(default_min_steps(9000, 3), 334);
   EXPECT_EQ(default_min_steps(INT64_MAX, INT64_MAX), 1);
-  EXPECT_EQ(asha({.min_steps = default_min_steps(2700, 3), .max_steps = 2700, .eta = 3}).rungs().size(), 3u);
+  for (const int64_t steps : {1000, 2700, 6000, 9000, 10'000}) {  // No rung stands just before the end.
+    EXPECT_EQ(asha({.min_steps = default_min_steps(steps, 3), .max_steps = steps, .eta = 3}).rungs().size(), 3u) << steps;
+  }
+}
+
+TEST(Asha, ATrialThatHasTakenAllStepsIsNotJudged) {
+  Asha one = asha({.min_steps = 10, .max_steps = 100, .eta = 3});
+  EXPECT_TRUE(one.observe(0, 90, 1.0)->goes_on);
+  EXPECT_FALSE(one.observe(1, 100, 2.0));  // It would be the worse of two, as late as this.
 }
 
 }  // namespace

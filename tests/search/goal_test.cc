@@ -17,7 +17,11 @@ TEST(Goal, IsImpliedByTheNameOfAMetric) {
   for (const char* name : {"accuracy", "loss/of/Auc", "auc_precision_recall", "F1", "bleu"}) {
     EXPECT_EQ(implied_goal(name), Goal::kMax) << name;
   }
-  for (const char* name : {"", "profit", "learning_rate", "loss/"}) EXPECT_EQ(implied_goal(name), std::nullopt) << name;
+  // Words within other words do not count.
+  for (const char* name :
+       {"", "profit", "learning_rate", "loss/", "lossless", "previous_reward", "maestro", "f10", "msec"}) {
+    EXPECT_EQ(implied_goal(name), std::nullopt) << name;
+  }
   EXPECT_THAT(goal_of("profit").error().message(), testing::HasSubstr("the metric profit is better is not known: say"));
 }
 

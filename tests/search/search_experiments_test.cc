@@ -103,6 +103,39 @@ TEST(SearchOfExperiments, GoesOnWhereAnotherCallWasCutOff) {
   }
 }
 
+TEST(SearchOfExperiments, ATrialThatWasCompleteBeforeItsRecordHasItsValue) {
+  const TemporaryFolder whole, cut;
+  SearchOptions options = asha(whole.path());
+  options.algorithm = tuning::Algorithm::kRandom;
+  options.max_steps = options.min_steps = std::nullopt;
+  options.trials = 2;
+  const SearchResult at_once = search(options, line);
+  options.folder = cut.path();
+  EXPECT_THROW(search(options,
+                      [](const Params& params, RunConfig config) -> Experiment {
+                        Experiment experiment = line(params, std::move(config));
+                        train_and_evaluate(experiment.estimator, experiment.train_spec, experiment.eval_spec);
+                        raise(cancelled());
+                      }),
+               Exception);
+  const SearchResult result = search(options, line);
+  EXPECT_EQ(result.trials[0].state, State::kComplete);
+  EXPECT_EQ(result.trials[0].value, at_once.trials[0].value);
+  EXPECT_EQ(result.trials[0].step, 40);
+  EXPECT_EQ(result.trials[1].value, at_once.trials[1].value);
+}
+
+TEST(SearchOfExperiments, ATrialWithAllItsStepsIsComplete) {
+  const TemporaryFolder folder;
+  SearchOptions options = asha(folder.path());
+  options.config.save_checkpoints_steps = 40;  // The first evaluation is beyond all rungs but one, the second at the end.
+  options.trials = 6;
+  const SearchResult result = search(options, line);
+  for (const tuning::Trial& trial : result.trials) {
+    EXPECT_TRUE(trial.state == State::kStopped ? trial.step == 40 : trial.step == 54) << trial.step;
+  }
+}
+
 TEST(SearchOfExperiments, HeedsTheListenerOfTheExperiment) {
   class OneEvaluation : public EvalListener {
    public:

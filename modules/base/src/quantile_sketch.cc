@@ -4,9 +4,12 @@
 #include <algorithm>
 #include <cmath>
 
+#include "shoal/base/check.h"
+
 namespace shoal {
 
 void QuantileSketch::add(double number) {
+  SHOAL_DCHECK(!std::isnan(number));
   levels_[0].push_back(number);
   if (++kept_ > capacity_) compress();
 }

@@ -12,7 +12,7 @@ namespace shoal::columns {
 namespace {
 
 constexpr size_t kSketchCapacity = 32'768;
-constexpr int64_t kBucketsMost = 10'000;
+constexpr int64_t kBucketsMost = 1000;  // Of more buckets, each would be smaller than the error of a rank.
 
 struct Number {
   float number;
@@ -45,14 +45,15 @@ std::vector<double> cut(const std::vector<Number>& numbers, int64_t buckets) {
     rest -= one.count;
     --buckets_left;
   }
+  // The numbers above the last frequent one need a bucket, however few they are: it would not be alone otherwise.
+  const int64_t kept_for_the_end = is_frequent(numbers.back()) ? 0 : 1;
   uint64_t in_bucket = 0;
   for (size_t i = 0; i + 1 < numbers.size(); ++i) {
     in_bucket += numbers[i].count;
     const double wanted = double(rest) / double(std::max<int64_t>(1, buckets_left));
-    const bool ends = is_frequent(numbers[i]) ||
-                      (is_frequent(numbers[i + 1]) ? double(in_bucket) >= wanted / 2 : double(in_bucket) >= wanted);
+    const double least = is_frequent(numbers[i + 1]) ? wanted / 2 : wanted;
+    const bool ends = is_frequent(numbers[i]) || (double(in_bucket) >= least && buckets_left > kept_for_the_end);
     if (!ends) continue;
-    if (int64_t(boundaries.size()) + 1 == buckets) break;
     boundaries.push_back(double(numbers[i + 1].number));
     if (is_frequent(numbers[i])) {
       rest -= in_bucket - numbers[i].count;
@@ -113,10 +114,13 @@ Result<Boundaries> measure_boundaries(const data::Dataset& dataset, const std::v
   }
   Boundaries boundaries;
   for (const auto& [feature, sketch] : sketches) {
-    std::vector<double>& of = boundaries[feature] = cut(distinct_in(sketch), options.buckets);
-    if (!of.empty()) continue;
-    return invalid_argument("boundaries: feature \"" + feature +
-                            "\" has fewer than two distinct finite numbers, so that nothing separates them; leave it out");
+    const std::vector<Number> numbers = distinct_in(sketch);
+    if (numbers.empty()) {
+      return invalid_argument("boundaries: feature \"" + feature +
+                              "\" has no finite number; leave it out, or look whether the dataset is empty");
+    }
+    std::vector<double>& of = boundaries[feature] = cut(numbers, options.buckets);
+    if (of.empty()) of.push_back(double(numbers.front().number));  // A constant: bucketized() needs a boundary.
   }
   return boundaries;
 }

@@ -42,7 +42,12 @@ Value per_row(const std::string& who, Value labels, Value logits) {
 
 /// The cross-entropy for labels that are a probability of each class.
 Value soft_cross_entropy(const std::string& who, const LabelsAndLogits& of, double smoothing) {
-  check_equal_shapes(who, "logits", of.logits, of.labels);
+  if (of.labels.shape() != of.logits.shape()) {
+    raise(invalid_argument(who + ": labels are float32 " + to_string(of.labels.shape()) +
+                           "; class ids have type int64, int32 or uint8 (ops::cast converts them), and probabilities of "
+                           "type float32 have the shape of the logits, " +
+                           to_string(of.logits.shape())));
+  }
   Value probabilities = of.labels;
   if (smoothing > 0) {
     const Dim classes = of.logits.shape().dims().back();

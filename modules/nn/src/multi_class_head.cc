@@ -44,8 +44,10 @@ class MultiClassHead final : public LogitsHead {
   Value labels_of(Value labels, Value logits) const override {
     if (is_soft(labels)) {
       if (labels.shape() != logits.shape()) {
-        refuse("labels are float32 " + to_string(labels.shape()) + " and logits " + to_string(logits.shape()) +
-               "; labels of type float32 are probabilities of the classes, so that both shapes must be equal");
+        refuse("labels are float32 " + to_string(labels.shape()) +
+               "; class ids have type int64, int32 or uint8 (ops::cast converts them), and probabilities of type float32 "
+               "have the shape of the logits, " +
+               to_string(logits.shape()));
       }
       if (!class_weights_.empty()) refuse("class_weights need labels that are ids, and these are probabilities");
       return labels;

@@ -22,7 +22,7 @@ Result<Asha> Asha::create(const AshaOptions& options) {
 }
 
 int64_t default_min_steps(int64_t max_steps, int64_t eta) {
-  for (int i = 0; i < 3 && eta > 1; ++i) max_steps /= eta;
+  for (int i = 0; i < 3 && eta > 1; ++i) max_steps = max_steps / eta + (max_steps % eta > 0);
   return std::max<int64_t>(1, max_steps);
 }
 
@@ -30,6 +30,7 @@ Asha::Asha(const AshaOptions& options, std::vector<int64_t> rungs)
     : options_(options), rungs_(std::move(rungs)), values_(rungs_.size()) {}
 
 std::optional<Asha::Observation> Asha::observe(int64_t trial, int64_t step, double value) {
+  if (step >= options_.max_steps) return std::nullopt;  // The trial is complete.
   const int64_t rung = std::upper_bound(rungs_.begin(), rungs_.end(), step) - rungs_.begin() - 1;
   if (rung < 0) return std::nullopt;
   if (const auto known = highest_.find(trial); known != highest_.end() && known->second >= rung) return std::nullopt;

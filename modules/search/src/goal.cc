@@ -10,13 +10,14 @@
 namespace shoal::tuning {
 namespace {
 
-constexpr std::array<std::string_view, 8> kLessIsBetter{"loss", "error",   "perplexity", "mse",
-                                                        "mae",  "entropy", "regret",     "distance"};
-constexpr std::array<std::string_view, 8> kMoreIsBetter{"accuracy", "auc",  "precision", "recall",
-                                                        "f1",       "bleu", "iou",       "r_squared"};
+constexpr std::array<std::string_view, 14> kLessIsBetter{"loss",    "losses",       "logloss", "error", "errors",
+                                                         "entropy", "crossentropy", "mse",     "rmse",  "mae",
+                                                         "mape",    "perplexity",   "regret",  "nll"};
+constexpr std::array<std::string_view, 9> kMoreIsBetter{"accuracy", "auc", "precision", "recall", "f1",
+                                                        "bleu",     "iou", "r2",        "ndcg"};
 
-bool has_any(const std::string& name, std::span<const std::string_view> words) {
-  return std::ranges::any_of(words, [&](std::string_view word) { return name.find(word) != std::string::npos; });
+bool is_one_of(std::string_view word, std::span<const std::string_view> words) {
+  return std::ranges::find(words, word) != words.end();
 }
 
 }  // namespace
@@ -31,11 +32,21 @@ Result<Goal> parse_goal(std::string_view name) {
 }
 
 std::optional<Goal> implied_goal(std::string_view metric) {
-  std::string name(metric.substr(metric.rfind('/') + 1));
-  std::ranges::transform(name, name.begin(), [](char c) { return c >= 'A' && c <= 'Z' ? char(c + 32) : c; });
-  if (has_any(name, kLessIsBetter)) return Goal::kMin;
-  if (has_any(name, kMoreIsBetter)) return Goal::kMax;
-  return std::nullopt;
+  bool less = false, more = false;
+  std::string word;
+  for (const char c : std::string(metric.substr(metric.rfind('/') + 1)) + "_") {
+    if (c >= 'A' && c <= 'Z') {
+      word += char(c + 32);
+    } else if ((c >= 'a' && c <= 'z') || (c >= '0' && c <= '9')) {
+      word += c;
+    } else {
+      less |= is_one_of(word, kLessIsBetter);
+      more |= is_one_of(word, kMoreIsBetter);
+      word.clear();
+    }
+  }
+  if (less) return Goal::kMin;  // First, since "accuracy_loss" is a loss.
+  return more ? std::optional(Goal::kMax) : std::nullopt;
 }
 
 Result<Goal> goal_of(std::string_view metric) {

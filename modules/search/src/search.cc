@@ -196,9 +196,12 @@ Metrics run_trial_experiment(const SearchOptions& options, Experiment experiment
     experiment.train_spec.max_steps = *options.max_steps;
     experiment.eval_spec.throttle_secs = 0;
   }
+  const EvalSpec spec = experiment.eval_spec;
   const TrainAndEvaluateResult result =
       train_and_evaluate(experiment.estimator, std::move(experiment.train_spec), std::move(experiment.eval_spec));
-  return result.metrics.value_or(result.report.best);  // A trial that was complete before is not evaluated again.
+  if (result.metrics) return *result.metrics;
+  // An earlier process trained the trial to its end, and was lost before it recorded the value.
+  return experiment.estimator.evaluate(spec.input_fn, {.steps = spec.steps, .hooks = spec.hooks, .name = spec.name});
 }
 
 Result<SearchResult> run_search(const SearchOptions& options, const TrialFunction& train) {

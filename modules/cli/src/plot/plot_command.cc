@@ -50,8 +50,7 @@ class PlottedRuns {
       SHOAL_TRY_VOID(reader.read());
       for (const Error& error : reader.take_damage()) damage_.push_back(error);
     }
-    if (facts_.empty()) read_facts();
-    return {};
+    return read_facts();
   }
   /// Complains about damaged files. Called at the end, since a sentence between two drawings would spoil them.
   void tell_damage() const {
@@ -63,7 +62,7 @@ class PlottedRuns {
     std::vector<plot::RunToDraw> runs;
     for (size_t i = 0; i < readers_.size(); ++i) {
       runs.push_back({&readers_[i].history(), names_[i], arguments_.examples_per_step, parameters_[i]});
-      if (arguments_.curves.x != plot::XAxis::kExamples || arguments_.examples_per_step) continue;
+      if (!needs_batch()) continue;
       runs.back().examples_per_step = plot::batch_of(facts_[i]);
     }
     return runs;
@@ -79,13 +78,20 @@ class PlottedRuns {
   }
 
  private:
-  /// Reads the runs' parameters for the legend. A run whose files cannot be read has none, and its curves are drawn all
-  /// the same.
-  void read_facts() {
-    for (const std::string& folder : arguments_.folders) {
-      facts_.push_back(plot::read_run_facts(context_.storage, folder).value_or(plot::RunFacts{}));
+  bool needs_batch() const { return arguments_.curves.x == plot::XAxis::kExamples && !arguments_.examples_per_step; }
+
+  /// Reads the reports of the runs that had none at the last call: a run writes its report when it ends. A report that
+  /// cannot be read only leaves the legend shorter, unless the x axis needs it.
+  Result<void> read_facts() {
+    facts_.resize(arguments_.folders.size());
+    for (size_t i = 0; i < facts_.size(); ++i) {
+      if (!facts_[i].facts.empty()) continue;
+      Result<plot::RunFacts> facts = plot::read_report_facts(context_.storage, arguments_.folders[i]);
+      if (!facts && needs_batch()) return std::move(facts).error();
+      if (facts) facts_[i] = *std::move(facts);
     }
     parameters_ = plot::differing_flags(facts_);
+    return {};
   }
 
   Context& context_;

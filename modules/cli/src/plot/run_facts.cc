@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <iterator>
 #include <set>
 
 #include "plot/clean_text.h"
@@ -96,17 +97,35 @@ Result<RunFacts> read_run_facts(Storage& storage, const std::string& model_dir) 
   return facts;
 }
 
+Result<RunFacts> read_report_facts(Storage& storage, const std::string& model_dir) {
+  RunFacts facts;
+  SHOAL_TRY_VOID(read_report(storage, model_dir, facts));
+  return facts;
+}
+
 std::vector<std::string> differing_flags(const std::vector<RunFacts>& runs) {
   constexpr std::string_view kPrefix = "flags.";
+  using Flags = std::map<std::string, json::Json>;
+  const auto flags_of = [](const RunFacts& run) {
+    Flags flags;
+    std::ranges::copy_if(run.facts, std::inserter(flags, flags.end()),
+                         [](const auto& fact) { return fact.first.starts_with(kPrefix); });
+    return flags;
+  };
+  std::optional<Flags> first;
   std::set<std::string> differing;
-  for (const RunFacts& run : runs) {
-    for (const auto& [name, value] : run.facts) {
-      const auto has_the_same = [&, &name = name, &value = value](const RunFacts& other) {
-        const auto found = other.facts.find(name);
-        return found != other.facts.end() && found->second == value;
-      };
-      if (name.starts_with(kPrefix) && !std::ranges::all_of(runs, has_the_same)) differing.insert(name);
+  const auto add_differences = [&differing](const Flags& one, const Flags& other) {
+    for (const auto& [name, value] : one) {
+      const auto found = other.find(name);
+      if (found == other.end() || found->second != value) differing.insert(name);
     }
+  };
+  for (const RunFacts& run : runs) {
+    const Flags flags = flags_of(run);
+    if (flags.empty()) continue;  // The run has no report yet, so nothing is known of its flags.
+    if (!first) first = flags;
+    add_differences(flags, *first);
+    add_differences(*first, flags);
   }
   std::vector<std::string> texts;
   for (const RunFacts& run : runs) {

@@ -21,8 +21,11 @@ struct RunFacts {
 /// damaged file becomes a complaint. Returns the errors of the file system.
 Result<RunFacts> read_run_facts(Storage& storage, const std::string& model_dir);
 
-/// Returns for each run its flags that not all runs have with the same value: "batch 64, dropout 0.2". A run without any has
-/// an empty text.
+/// Like read_run_facts(), but reads only report.json.
+Result<RunFacts> read_report_facts(Storage& storage, const std::string& model_dir);
+
+/// Returns for each run its flags that not all runs have with the same value: "batch 64, dropout 0.2". A run without flags,
+/// as while it trains, has an empty text, and is not compared.
 std::vector<std::string> differing_flags(const std::vector<RunFacts>& runs);
 
 /// Returns the flag `batch` of report.json; nothing if there is no report with this flag.

@@ -41,7 +41,8 @@ double draw_legend(SvgDocument& document, const std::vector<Run>& runs, double w
       const size_t room = size_t(std::max(8.0, (width - 60) / kSize));
       const std::string name = shortened(run.name, room);
       const size_t left = room - std::min(room, characters_in(name) + 2);
-      add(run, run.parameters.empty() ? name : name + ": " + cut_text(run.parameters, left));
+      constexpr size_t kParametersLeast = 12;
+      add(run, run.parameters.empty() || left < kParametersLeast ? name : name + ": " + cut_text(run.parameters, left));
     } else {
       ++grey;
     }

@@ -11,14 +11,15 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kGivenBySearch{"model-dir", "json", "help", "predict", "measure-input", "param"};
 
-/// The name in "NAME=VALUE" or "NAME", with - for _, since flags take both.
+/// The name in "NAME=VALUE" or "NAME". It has - for _, since --param takes both for the same flag.
 std::string name_in(std::string_view word) {
   std::string name(word.substr(0, word.find('=')));
   std::ranges::replace(name, '_', '-');
   return name;
 }
 
-/// True if the command gives a value to this flag: --NAME VALUE, --NAME=VALUE, --param NAME=VALUE or --param=NAME=VALUE.
+/// True if the command gives a value to this flag: --NAME VALUE, --NAME=VALUE, --no-NAME, --param NAME=VALUE or
+/// --param=NAME=VALUE.
 bool gives(const std::vector<std::string>& words, const std::string& name) {
   constexpr std::string_view kParam = "--param";
   bool is_param = false;  // True for the word behind --param.
@@ -27,7 +28,8 @@ bool gives(const std::vector<std::string>& words, const std::string& name) {
     is_param = word == kParam;
     if (word.starts_with("--param=")) word.remove_prefix(kParam.size() + 1);
     while (word.starts_with('-')) word.remove_prefix(1);
-    if (holds_name && name_in(word) == name_in(name)) return true;
+    const std::string given = name_in(word);
+    if (holds_name && (given == name_in(name) || given == "no-" + name_in(name))) return true;
   }
   return false;
 }
@@ -39,7 +41,7 @@ Result<void> check_program(const std::vector<std::string>& program, const tuning
     return invalid_argument("the program's command gives --model-dir, which each trial gets from the search: leave it out");
   }
   for (const tuning::Parameter& parameter : space.parameters()) {
-    if (std::ranges::find(kGivenBySearch, parameter.name) != kGivenBySearch.end()) {
+    if (std::ranges::find(kGivenBySearch, name_in(parameter.name)) != kGivenBySearch.end()) {
       return invalid_argument("--" + parameter.name + " cannot be searched; leave the parameter " + parameter.name +
                               " out");
     }
@@ -65,7 +67,7 @@ std::vector<std::string> trial_words(const TuneOptions& options, const tuning::T
   words.push_back("--model-dir=" + trial_folder(options, trial.number));
   const auto is_given = [&](const std::string& name) {
     return gives(options.header.program, name) ||
-           std::ranges::any_of(trial.parameters, [&](const auto& parameter) { return parameter.first == name; });
+           std::ranges::any_of(trial.parameters, [&](const auto& parameter) { return name_in(parameter.first) == name; });
   };
   const auto add = [&](const char* name, int64_t value) {
     if (!is_given(name)) words.push_back(std::string("--") + name + "=" + std::to_string(value));

@@ -43,7 +43,8 @@ void turn_hue(const T* rgb, float sixths, T* to) {
   const float red = float(rgb[0]), green = float(rgb[1]), blue = float(rgb[2]);
   const float most = std::max({red, green, blue});
   const float chroma = most - std::min({red, green, blue});
-  if (!(chroma > 0)) {  // A shade of grey has no hue.
+  // A shade of grey has no hue, and neither have pixels with infinite values or NaN: the sum is NaN or infinite there.
+  if (!(chroma > 0) || !is_finite(chroma + red + green + blue)) {
     std::copy_n(rgb, 3, to);
     return;
   }

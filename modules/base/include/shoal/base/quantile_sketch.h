@@ -17,7 +17,7 @@ namespace shoal {
 class QuantileSketch {
  public:
   explicit QuantileSketch(size_t capacity) : capacity_(capacity), levels_(1) {}
-  void add(double number);
+  void add(double number);  ///< Any number but NaN, which has no place in an order.
   /// A number and how many values it represents.
   struct Weighted {
     double number;

@@ -25,7 +25,7 @@ namespace shoal::columns {
 using Boundaries = std::map<std::string, std::vector<double>>;
 
 struct BoundariesOptions {
-  int64_t buckets = 32;  ///< The most buckets of a feature, 2 to 10,000.
+  int64_t buckets = 32;  ///< The most buckets of a feature, 2 to 1,000.
   /// The environment in which the dataset is read, for example RunConfig::environment(). A stop request to it ends the pass
   /// over the data with Cancelled. Null: a new environment that reads this machine's files.
   std::shared_ptr<Environment> env = nullptr;
@@ -33,17 +33,19 @@ struct BoundariesOptions {
 
 /// Reads all of `dataset`, batched or not, and returns for each of `features` the boundaries of buckets that have about
 /// equally many numbers. A number so frequent that it fills a bucket gets a bucket of its own. So a feature that is mostly
-/// 0 still has many buckets for its other numbers. A group of numbers that would fill less than half of a bucket joins the
-/// bucket of the next larger number, if that is such a frequent number. A feature with at most `buckets` distinct numbers
-/// gets a bucket for each.
+/// 0 still has many buckets for its other numbers. Only numbers just below a frequent number that would fill less than half
+/// of a bucket share the bucket of that frequent number. A feature with at most `buckets` distinct numbers gets a bucket for
+/// each. A feature that is constant gets one boundary, its number.
 ///
 /// Each boundary is a number that occurs: the least one of its bucket, as float32. NaN and infinite numbers are ignored. Up
 /// to 32,768 numbers of a feature the counts are exact. With more numbers, the rank of a boundary among the sorted numbers
 /// is wrong by at most 0.06 % of their count, in 99 of 100 cases. The same numbers in the same order give the same
 /// boundaries.
 ///
-/// InvalidArgument: a dataset that does not end (repeat()), a feature with fewer than two distinct finite numbers, and
-/// `buckets` outside its range. NotFound, with the names that exist: a feature that no element has. TypeMismatch: a feature
+/// The boundaries have the units of the data, so give bucketized() a numeric column without a normalizer.
+///
+/// InvalidArgument: a dataset that does not end (repeat()), a feature without a finite number, and
+/// `buckets` outside its range. NotFound, with the names that exist: a feature that an element lacks. TypeMismatch: a feature
 /// of text or of booleans. Also returns the errors of the dataset.
 /// Source: buckets of equal frequency as decision trees use them: Ke et al., "LightGBM: a highly efficient gradient
 /// boosting decision tree" (NIPS 2017); counts by QuantileSketch.

@@ -113,7 +113,8 @@ Tensor adjust_contrast(const Tensor& image, float factor);
 /// channel stays as it is.
 Tensor adjust_saturation(const Tensor& image, float factor);
 /// Turns the hue of each pixel by so many turns of the colour circle, -0.5 to 0.5 (1/3 makes red green), and keeps the
-/// largest and the least value of the pixel. An image of one channel, and 0 turns, change nothing.
+/// largest and the least value of the pixel. Grey pixels, pixels with NaN or infinite
+/// values, and images of one channel stay as they are.
 Tensor adjust_hue(const Tensor& image, float turns);
 
 struct ColorJitterOptions {

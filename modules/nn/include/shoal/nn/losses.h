@@ -23,11 +23,12 @@ struct CrossEntropyOptions {
 ///   logits   [batch, ..., classes]  float32, any scale (the maximum of each row is subtracted first)
 ///   returns  [batch, ...]           float32, in nats, never negative
 ///
-/// Labels may also be soft: float32 [batch, ..., classes], a probability of each class (not checked), such as mixtures of
-/// one-hot vectors (data::mix_up). The loss of a row is then -sum(label * log(softmax(logits))).
+/// Labels may also be probabilities of the classes: float32 [batch, ..., classes], not checked, such as mixtures of one-hot
+/// vectors (data::mix_up). The loss of a row is then -sum(label * log(softmax(logits))), and the gradient for its logits is
+/// sum(label) * softmax(logits) - label. Smoothing makes label * (1 - s) + s / classes of each label.
 ///
 /// Raises InvalidArgument while the graph is built if ranks, types or sizes do not fit, or label_smoothing is out of range.
-/// A label out of range ends the step with InvalidArgument, naming row and value. The gradient for logits is
+/// A label out of range ends the step with InvalidArgument, naming row and value. The gradient for logits is, for class ids,
 /// softmax(logits) - onehot(labels). Source: Goodfellow, Bengio, Courville, Deep Learning (2016), section 6.2.2.3.
 Value softmax_cross_entropy(const LabelsAndLogits& of, const CrossEntropyOptions& options = {});
 

@@ -24,7 +24,7 @@ struct AshaOptions {
   Goal goal = Goal::kMin;
 };
 
-/// The first rung that gives three rungs: max_steps / eta^3, at least 1.
+/// The steps of the first rung that give at most three rungs: max_steps / eta^3, rounded up.
 int64_t default_min_steps(int64_t max_steps, int64_t eta);
 
 /// Decides which trials continue. The decisions depend only on the sequence of observations.
@@ -37,7 +37,8 @@ class Asha {
     int64_t rung = 0;
     bool goes_on = true;
   };
-  /// Records the value of `trial` at `step`. Returns nothing if the step reaches no rung that is new for the trial;
+  /// Records the value of `trial` at `step`. Returns nothing for max_steps and beyond, where the trial is complete, and if
+  /// the step reaches no rung that is new for the trial;
   /// otherwise the highest such rung, and whether the trial continues. A trial continues if its value is among the best
   /// 1/eta (at least one) of all values recorded at the rung, its own included. Equal values rank equally. A trial with NaN
   /// never continues.

@@ -16,9 +16,10 @@ std::string_view to_string(Goal goal);
 /// An unknown name gives InvalidArgument, which lists the names.
 Result<Goal> parse_goal(std::string_view name);
 
-/// Returns the goal that the name of a metric implies, by words in the last part of the name ("head/average_loss"), in
-/// capitals or not. kMin: loss, error, perplexity, mse, mae, entropy, regret, distance. kMax: accuracy, auc, precision,
-/// recall, f1, bleu, iou, r_squared. A name with words of both kinds ("accuracy_loss") gives kMin, another name nothing.
+/// Returns the goal that the name of a metric implies. The words of the last part of the name decide ("head/average_loss"),
+/// in capitals or not. kMin: loss, logloss, error, entropy, crossentropy, mse, rmse, mae, mape, perplexity, regret, nll.
+/// kMax: accuracy, auc, precision, recall, f1, bleu, iou, r2, ndcg. A name with words of both kinds
+/// ("accuracy_loss") gives kMin, and a name without any of these words gives nothing.
 std::optional<Goal> implied_goal(std::string_view metric);
 /// Like implied_goal(), but gives InvalidArgument, which says what to do, if the name implies no goal.
 Result<Goal> goal_of(std::string_view metric);

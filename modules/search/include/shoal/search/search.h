@@ -68,7 +68,8 @@ using TrialExperiment = std::function<Experiment(const Params& params, RunConfig
 /// This search sees each evaluation, so the algorithm may be kAsha, which ends a trial early if its value is not among the
 /// best at the same step. With kAsha, options.max_steps replaces max_steps of the TrainSpec, each checkpoint is evaluated
 /// (EvalSpec::throttle_secs is 0), and checkpoints come every min_steps steps unless options.config says otherwise. Trials
-/// run one after another, so a trial is compared with those before it.
+/// run one after another, so a trial is compared with those before it. A learning rate that falls until the end of training
+/// needs max_steps as well: take it from options, since the TrainSpec does not decide.
 ///
 ///   shoal::search({.folder = "s", .parameters = {"learning-rate=1e-4..1e-1:log"}, .algorithm = shoal::tuning::Algorithm::kAsha,
 ///                  .trials = 64, .max_steps = 9000},
