@@ -19,7 +19,8 @@ SHOAL_VECTOR_LOOP void pack_panel(const float* __restrict b, int64_t row_stride,
     for (int64_t i = 0; i < depth * kPanelColumns; ++i) panel[i] = 0.0f;
   }
   if (column_stride == 1 && columns == kPanelColumns) {
-    constexpr int64_t kAhead = 16;  // Prefetches so many rows ahead; processors do not do so if rows are a page apart.
+    // How many rows ahead to prefetch. Processors prefetch by themselves, but not if rows are a page apart.
+    constexpr int64_t kAhead = 16;
     for (int64_t k = 0; k < depth; ++k) {
       __builtin_prefetch(b + (k + kAhead < depth ? k + kAhead : k) * row_stride);
       for (int64_t j = 0; j < kPanelColumns; ++j) panel[k * kPanelColumns + j] = b[k * row_stride + j] * factor;
@@ -47,8 +48,9 @@ void pack(const Strided& b, int64_t depth, int64_t columns, float factor, float*
 
 namespace {
 
-/// Describes the panels [p, end) of c for the inner loops (product_code.h), with the elements from k on of each sum. The
-/// loops read `a` in place, unless the caller puts a packed block in its place, as multiply_transposed() does.
+/// Describes for the inner loops (product_code.h) what to add to the columns of c in the panels [p, end): up to kDepthBlock
+/// products for each element of c, beginning with column k of `a`. The loops read `a` in place, unless the caller replaces
+/// it in the result by a packed block, as multiply_transposed() does.
 PanelTile tile_of(const PanelProduct& product, int64_t p, int64_t end, int64_t k) {
   const int64_t packed_depth = product.packed_depth > 0 ? product.packed_depth : product.depth;
   const int64_t column = p * kPanelColumns;
@@ -73,7 +75,8 @@ PanelTile tile_of(const PanelProduct& product, int64_t p, int64_t end, int64_t k
 }  // namespace
 
 int64_t columns_ahead(int64_t rows) {
-  constexpr int64_t kTileRows = 6;  // If tiles have more rows, there are fewer tiles, which prefetch fewer columns.
+  // Each tile prefetches one panel's width of columns. With this least number of rows in a tile there are the most tiles.
+  constexpr int64_t kTileRows = 6;
   return (rows + kTileRows - 1) / kTileRows * kPanelColumns;
 }
 

@@ -134,12 +134,12 @@ class ScratchParts {
   size_t used_ = 0;
 };
 
-/// The scratch memory that all four kernels need.
+/// The scratch memory of a kernel: forward or backward, of an LSTM or a GRU.
 struct Parts {
   float* packed;   ///< The weights.
   float* wide;     ///< [n, gates]
   float* narrow;   ///< [n, units]
-  float* carried;  ///< [n, units], for the backward pass only.
+  float* carried;  ///< [n, units], for the backward pass of a GRU: gradients of the state that need no matrix product.
   float* zeros;    ///< [gates]
   size_t bytes;
   Parts(std::byte* data, const Sizes& size) {

@@ -85,7 +85,7 @@ StridedCopy::StridedCopy(std::vector<CopyAxis> axes, size_t element_bytes) : run
   down_ = take([](const CopyAxis& axis) { return axis.source; });
   outer_ = std::move(axes);
   for (const CopyAxis& axis : outer_) rows_ *= axis.size;
-  if (down_.size == 1) std::swap(down_, right_);  // Threads divide down_, so its size should not be 1.
+  if (down_.size == 1) std::swap(down_, right_);  // The axis down_ is divided among threads, so its size should not be 1.
   shares_ = (down_.size + kShare - 1) / kShare;
 }
 

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Direct convolution. Kernels are repacked from [O,I,KH,KW] to [O,KH,KW,I], so that a row of a window is contiguous in
-/// both the image and the kernel. (With several groups only a pixel is, since a filter uses only its group's channels.)
+/// both the image and the kernel. (With several groups only the values of one pixel are contiguous, since a filter uses
+/// only the channels of its group.)
 #include <vector>
 
 #include "loops.h"

@@ -28,8 +28,8 @@ class CoreShare {
   Duration look(Duration wanted, const CoreUse& now, int threads) {
     const Duration computed = now.computing - before_.computing;
     // Measured: in a team of two, a helper that gets no more than four fifths of its core's time does not make the team
-    // faster. In a larger team, one of the others would have to compute the helper's piece besides its own, which takes
-    // twice as long. So there a helper is useful if it gets at least half of its core's time.
+    // faster. In a larger team without the helper, another thread would compute two pieces, and take twice as long. So
+    // there a helper is useful if it gets at least half of its core's time.
     const Duration enough = threads > 2 ? wanted / 2 : wanted * 4 / 5;
     // A core is taken as shared only if there were context switches and also too little computing time. One sign alone does
     // not suffice: the system itself takes a core for moments, and a virtual machine may lack time on all cores.

@@ -40,7 +40,7 @@ class Team {
 
  private:
   struct alignas(64) Claim {  // One cache line each, since several threads write claims.
-    // Twice the number of the job while no thread has taken this piece of the job, and one more once a thread has taken it.
+    // For piece i of job number j: 2 * j while no thread has taken the piece, 2 * j + 1 once a thread has taken it.
     std::atomic<uint64_t> number{0};
   };
 

@@ -101,8 +101,8 @@ Result<void> Link::understand(const Datagram& datagram) {
   return {};
 }
 
-/// Reads a datagram: only that shows that the peer still runs. A message in shared memory does not, since the peer may have
-/// been stopped after it wrote the message.
+/// If the peer seems silent, reads a datagram, which would show that the peer still runs. A message in shared memory shows
+/// nothing, since the peer may have been stopped after it wrote the message.
 void Link::look_for_heartbeat(SteadyTime now) {
   if (heartbeat_.is_silent(now)) read_notice();
 }
@@ -143,7 +143,8 @@ void Link::read() {
     const Result<std::optional<Descriptor>> next = inbox_->peek();
     if (!next) return protocol_error(next.error());
     if (!*next) return;
-    // The peer announces a segment before it uses it, so the announcement is waiting in the socket.
+    // The peer announces each segment of shared memory by a datagram before it sends a message that lies in the segment. So
+    // if this side does not know the message's segment yet, the datagram is waiting in the socket.
     while ((*next)->has_body && !inbox_->knows_segment((*next)->segment) && reads() && take_notice()) {
     }
     if (!reads()) return;

@@ -21,7 +21,7 @@ struct Backlog {
   std::shared_ptr<WaitQueue> acceptor;
   std::deque<std::shared_ptr<Wire>> waiting = {};
   bool open = true;
-  uint64_t connection_count = 0;  // Counts all connections so far, to number the names of the peers.
+  uint64_t connection_count = 0;  // Counts all connections so far; the name of each peer contains its number.
   std::shared_ptr<int> slots_taken = std::make_shared<int>(0);
 };
 
@@ -58,7 +58,7 @@ struct shoal::transport::SimNetwork::State {
   void end_process(std::string_view task, bool host_gone);
 
   std::map<sim::Names, SimLink> links;
-  std::map<sim::Names, SteadyTime> cuts;  // The cut directions, with the time of the cut.
+  std::map<sim::Names, SteadyTime> cuts;  // By sender and receiver: since when no message gets from one to the other.
   std::vector<std::weak_ptr<sim::Wire>> wires;
   uint64_t wire_count = 0;  // Counts all simulated connections (wires) so far.
   std::vector<std::weak_ptr<sim::Process>> processes;

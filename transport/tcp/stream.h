@@ -41,7 +41,7 @@ class Stream {
 
  private:
   Socket socket_;
-  std::unique_ptr<TlsSession> tls_;  // Destroyed before its socket.
+  std::unique_ptr<TlsSession> tls_;  // Declared after socket_, which it uses, so that it is destroyed first.
 };
 
 inline bool would_block(const error_code& error) {

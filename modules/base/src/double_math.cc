@@ -45,8 +45,8 @@ double double_log(double x) {
   const double f = m - 1, s = f / (2 + f), z = s * s;
   double series = 0;
   for (int n = 23; n >= 3; n -= 2) series = (series + 1 / double(n)) * z;
-  // log(m) = 2 atanh(s) = 2 s + 2 s * series, where `series` is the rest of the power series of atanh(s) divided by s.
-  // Since 2 s = f - s f, this is f - rest. The largest term, f, has no rounding error.
+  // With f = m - 1 and s = f / (2 + f): log(m) = 2 atanh(s) = 2 s + 2 s * series, where 1 + series is the power series of
+  // atanh(s) divided by s. Since 2 s = f - s f, log(m) = f - rest. Its largest term, f, has no rounding error.
   const double rest = s * (f - 2 * series);
   return e * kLogTwoHigh - ((rest - e * kLogTwoLow) - f);
 }

@@ -42,7 +42,7 @@ class ThreadPool final : public JobPool {
   std::vector<std::thread> threads_;
   bool no_more_threads_ = false;  // True once the system has refused a thread.
   std::deque<Work> jobs_;
-  Region* regions_ = nullptr;  // A linked list of the regions on the stacks of threads that wait in parallel_for().
+  Region* regions_ = nullptr;  // A linked list of the running parallel_for() calls.
   bool stopping_ = false;
 };
 

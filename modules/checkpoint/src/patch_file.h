@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Collects the parts of all tables (rows as a rule) that changed since the previous checkpoint. They stay in memory, up to
-/// a limit, and are then written to one file.
+/// Collects what has changed in tables since the previous checkpoint: as a rule, the changed rows. The changes stay in
+/// memory, up to a limit, until all of them are written to one file.
 #include <string>
 #include <vector>
 
@@ -13,7 +13,7 @@ namespace shoal::checkpoint {
 /// is compared block by block: each Block here has the units of one such block that differ.
 struct ChangedUnits {
   struct Block {
-    std::vector<int64_t> numbers;  ///< Which units of the table changed; ascending, also from block to block.
+    std::vector<int64_t> numbers;  ///< The changed units (row numbers, as a rule), ascending over all blocks.
     std::vector<std::byte> units;  ///< The new bytes of the changed units, end to end.
     uint64_t bytes_in_file() const { return numbers.size() * sizeof(int64_t) + units.size(); }
   };
@@ -21,7 +21,7 @@ struct ChangedUnits {
   std::vector<Block> blocks = {};
 
   uint64_t count() const;
-  uint64_t bytes() const;  ///< The size of the contents of all changed units (Block::units), without Block::numbers.
+  uint64_t bytes() const;  ///< The size of Block::units of all blocks, without Block::numbers.
 };
 
 class PatchFile {

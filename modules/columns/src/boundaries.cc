@@ -35,7 +35,7 @@ std::vector<Number> distinct_in(const QuantileSketch& sketch) {
 /// Cuts ascending numbers into at most `buckets` buckets, and returns the least number of each bucket but the first.
 std::vector<double> cut(const std::vector<Number>& numbers, int64_t buckets) {
   std::vector<double> boundaries;
-  uint64_t rest = 0;  // How many numbers have no bucket yet, without the frequent numbers (from the loop below on).
+  uint64_t rest = 0;  // How many numbers have no bucket yet. The second loop subtracts the frequent numbers.
   for (const Number& one : numbers) rest += one.count;
   const double share = int64_t(numbers.size()) <= buckets ? 0 : double(rest) / double(buckets);
   const auto is_frequent = [&](const Number& one) { return double(one.count) >= share; };

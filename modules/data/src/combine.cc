@@ -24,7 +24,7 @@ class ZipStage final : public Stage {
       SHOAL_TRY(const bool more, inputs_[i]->next(items_[i]));
       ended_ = !more;
     }
-    if (ended_) return false;  // Later calls, too, do not read on: in a longer input that might fail.
+    if (ended_) return false;  // Once one input has ended, no call reads the longer inputs further: that could fail.
     Element& united = item.own();
     united = Element();
     for (size_t i = 0; i < inputs_.size(); ++i) {
@@ -54,7 +54,8 @@ class ZipStage final : public Stage {
       }
     }
     ended_ = least < count;
-    if (failed && least > 0) return std::move(*failed);  // If least is 0, another input has ended before the error.
+    // If `least` is 0, another input has no more elements: next() would end there, and not reach the error.
+    if (failed && least > 0) return std::move(*failed);
     return least;
   }
   Result<void> restart() override {

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Writes an element as bytes, for positions and for the files of cache(path), and reads it back.
+/// Writes an element as bytes, and reads it back: for saved positions in a dataset, and for the files of cache(path).
 #include <string>
 #include <string_view>
 

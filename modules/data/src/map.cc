@@ -62,8 +62,8 @@ class MapNode final : public Node {
 }  // namespace
 
 Result<void> apply(const MapFn& fn, Item& item, const StageContext& context, ElementNumber number) {
-  // Keeps only the record of a file that the element as a whole was read from. A batch may have one record for each row;
-  // those are dropped, because fn may reorder the rows.
+  // The result keeps the element's record, which says from where in a file the element was read. But if a batch has one
+  // record for each row, these records are dropped, because fn may reorder the rows.
   const RecordId record = item.record();
   const int64_t row = item.row_of_tensors();
   Element& element = item.materialise(context.env.buffers());

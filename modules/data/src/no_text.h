@@ -18,7 +18,7 @@ bool may_become_byte_order_mark(std::string_view begin);
 
 /// For a file that is compressed, an archive, or a document of another program or encoding: returns what it is and what to
 /// do. The text is meant to follow the file's name ("is a zip archive; ..."). Returns nothing for UTF-8 text and for
-/// unknown formats. `begin` has the first bytes of the file; more of them recognise more formats.
+/// unknown formats. `begin` has the first bytes of the file. The more they are, the more formats are recognised.
 std::optional<std::string> what_is_no_text(std::string_view begin);
 
 /// As what_is_no_text(), for a file of lines. It also refuses UTF-16 without a mark, and text whose lines all end with CR

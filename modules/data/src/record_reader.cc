@@ -67,7 +67,8 @@ Result<void> RecordReader::pass_over_mark() {
   }
 }
 
-/// At the file's start, also checks that the file is text: that error helps more than one about the first record.
+/// At the file's start, also checks that the file is text. To a user, "this file is an archive" says more than an error in
+/// the first record.
 Result<bool> RecordReader::next(std::string_view& record) {
   if (place_.offset > 0) return find(record);
   SHOAL_TRY_VOID(pass_over_mark());

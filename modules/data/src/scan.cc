@@ -7,7 +7,8 @@
 namespace shoal::data {
 namespace {
 
-constexpr size_t kStateBytesMax = 4096;  // Positions contain the state, and a trainer sends a position with each gradient.
+// Small, since a trainer sends the position in its input with each gradient, and the position contains the state.
+constexpr size_t kStateBytesMax = 4096;
 
 class ScanStage final : public OneInputStage {
  public:

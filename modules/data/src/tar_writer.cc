@@ -24,8 +24,8 @@ struct SplitName {
 std::optional<SplitName> split_name(std::string_view path) {
   if (path.size() <= kUstarNameBytes) return SplitName{"", path};
   if (path.size() > kUstarPrefixBytes + 1 + kUstarNameBytes) return std::nullopt;
-  // The name, behind the slash, may have at most 100 bytes. The first slash that leaves no more gives the shortest prefix.
-  // The search begins at 1, since an empty prefix would lose the slash at the start of a path.
+  // The name, behind the slash, may have at most 100 bytes. Takes the first slash with at most 100 bytes behind it, which
+  // gives the shortest prefix. The search begins at 1: an empty prefix would lose the slash at the start of a path.
   const size_t slash = path.find('/', std::max<size_t>(path.size() - kUstarNameBytes - 1, 1));
   if (slash == std::string_view::npos || slash > kUstarPrefixBytes) return std::nullopt;
   return SplitName{path.substr(0, slash), path.substr(slash + 1)};

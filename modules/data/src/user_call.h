@@ -10,9 +10,10 @@
 namespace shoal::data {
 
 /// Returns `error`, an error of a user's function, with two additions to its message: `what`, the name of the function
-/// ("the function of map"), unless the message begins with it; and `where`, which says where the element was read. A
-/// std::logic_error, as std::stof() and at() throw, becomes InvalidArgument: the same element would throw it again. A
-/// shoal::Exception gets the new message itself; any other exception of the user stays as it is.
+/// ("the function of map"), unless the message begins with it; and `where`, which says where the element was read.
+/// If the function threw a std::logic_error (std::stof() and at() throw such errors), the new error is InvalidArgument: the
+/// same element would cause it again. If it threw a shoal::Exception, that exception gets the new message, too. The user's
+/// other exceptions stay as they were thrown.
 Error in_user_function(Error error, std::string_view what, const std::string& where);
 
 /// The number of an element in a stage's input. Counted from 0, or if `resumed`, from the position at which a resume began.

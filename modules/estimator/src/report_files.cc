@@ -23,7 +23,7 @@ std::shared_ptr<Storage> storage_of(const LedFolder& folder) {
 void add_from_folder(ExperimentReport& report, Storage& storage, const std::string& eval_dir) {
   report.export_path = newest_export_of_run(storage, report.model_dir).value_or("");
   report.last = report.metrics;
-  if (!report.metrics.empty()) return;  // A task of this program has evaluated and set `best`.
+  if (!report.metrics.empty()) return;  // A task of this program has evaluated, and has set the report's `best`.
   const std::string evaluations = eval_dir.empty() ? join_path(report.model_dir, "eval") : eval_dir;
   const auto past = read_evaluations(storage, evaluations);
   if (!past || past->by_step.empty()) return;
@@ -65,8 +65,8 @@ void fail(ExperimentReport& report, const std::string& failure) {
   report.error = failure;
 }
 
-/// Whether the folder is still that of this start: it may have been removed or replaced, and another start may have begun
-/// in it.
+/// Whether the folder still belongs to this start of the program. Meanwhile the folder may have been removed or replaced,
+/// or another start may have begun to train in it.
 bool is_still_ours(Storage& storage, const LedFolder& folder) {
   const auto run = checkpoint::read_run(storage, folder.model_dir);
   if (!run || !*run || (*run)->id != folder.run) return false;
@@ -74,8 +74,8 @@ bool is_still_ours(Storage& storage, const LedFolder& folder) {
   return newest && *newest == folder.start;
 }
 
-/// True if the program's error concerns the training in `folder`: either that training is the program's last
-/// one, or no task has reported its end.
+/// True if the program's error concerns the training in `folder`: either that training is the program's last one, or no
+/// task has reported that the training has ended.
 bool has_failed(const TaskReports& reports, const LedFolder& folder, const LedFolder& last) {
   return folder.model_dir == last.model_dir || !reports.has_report_of(folder.model_dir);
 }
@@ -95,7 +95,8 @@ Result<void> write_folder_report(const TaskReports& reports, const CommandLine& 
   };
   const ExperimentReport report = found();
   SHOAL_TRY_VOID(storage->write_atomically(path, report.to_json() + "\n"));
-  // Reads the folder once more: an evaluator that ended after the first found() had no report to add its evaluations to.
+  // An evaluator adds its evaluations to this file. If it ended after the first found() but before the write, there was no
+  // file yet. So the folder is read once more.
   const ExperimentReport again = found();
   if (step_of_last(again) <= step_of_last(report)) return {};
   return storage->write_atomically(path, again.to_json() + "\n");

@@ -108,7 +108,8 @@ size_t largest_sum(const std::vector<Block>& blocks) {
     changes.emplace_back(block.first, int64_t(block.bytes));
     changes.emplace_back(block.last + 1, -int64_t(block.bytes));
   }
-  std::sort(changes.begin(), changes.end());  // In each step, blocks that end are subtracted before new ones are added.
+  // Sorts by step. Within a step, the negative numbers of blocks that have ended come before those of new blocks.
+  std::sort(changes.begin(), changes.end());
   int64_t sum = 0;
   int64_t largest = 0;
   for (const auto& [step, bytes] : changes) largest = std::max(largest, sum += bytes);

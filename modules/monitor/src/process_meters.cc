@@ -34,7 +34,7 @@ std::optional<ProcessMeters> ProcessReader::read() const {
   const size_t name_end = line.rfind(')');  // The program's name is in parentheses, and may contain blanks and parentheses.
   if (name_end == std::string::npos) return std::nullopt;
   std::istringstream text(line.substr(name_end + 1));
-  std::vector<std::string> fields;  // The fields of the line from the third on (proc(5)).
+  std::vector<std::string> fields;  // The fields of /proc/self/stat from the third on (proc(5)).
   for (std::string field; text >> field;) fields.push_back(field);
   constexpr size_t kUser = 11, kSystem = 12, kThreads = 17, kStart = 19, kVirtual = 20, kResident = 21;
   if (fields.size() <= kResident) return std::nullopt;

@@ -16,8 +16,8 @@ Value add_weight(Graph& graph, std::string_view name, const Shape& shape, Fans f
   return weight;
 }
 
-/// Two updates of a moving average in a row, with decays d and e, equal one update with decay d * e and a weighted mean of
-/// both values.
+/// If a step already has an update of this moving average (from another call of a shared layer), replaces both by one: two
+/// updates in a row, with decays d and e, equal one update with decay d * e and a weighted mean of both values.
 void keep_moving_average(Value variable, Value value, double decay) {
   std::vector<MovingAverage>& all = variable.graph().moving_averages();
   const auto before = std::find_if(all.begin(), all.end(), [&](const MovingAverage& a) { return a.variable == variable; });

@@ -23,7 +23,8 @@ using boost::system::error_code;
 class Holder {
  public:
   virtual ~Holder() = default;
-  /// Sends the queued messages, until `deadline` at the latest, then closes everything. The loop no longer runs.
+  /// Sends the queued messages, until `deadline` at the latest, then closes everything. Called once the event loop has
+  /// stopped.
   virtual void shut_down(SteadyTime deadline) = 0;
 };
 

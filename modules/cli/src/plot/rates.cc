@@ -12,12 +12,13 @@ namespace {
 
 constexpr size_t kRatePanelsMax = 64;
 
-/// The counts at one threshold.
+/// How many predictions are right and wrong for each class if probabilities above one threshold count as positive.
 struct Counts {
   double true_positives = 0, false_positives = 0, true_negatives = 0, false_negatives = 0;
 };
 
-/// Returns the counts by descending threshold, so that both rates ascend. Empty if a count is negative or not finite.
+/// Returns the counts by descending threshold, so that the rates of true and of false positives ascend. Returns an empty
+/// vector if a count is negative or not finite.
 std::vector<Counts> counts_of(const Table& table) {
   std::vector<Counts> counts;
   for (int64_t i = table.columns; i-- > 0;) {
@@ -103,7 +104,8 @@ Result<Figure> draw_rates(const std::vector<RunToDraw>& runs, const std::vector<
       Line line{.run = i, .points = std::move(rates->points)};
       line.last = (curve == RateCurve::kRoc ? "AUC " : "average precision ") + short_number(rates->area);
       line.is_best = runs.size() > 1 && rates->area > best;
-      if (rates->area >= best) {  // No earlier line is the best any more. If the areas are equal, no line is.
+      // Earlier lines are no longer marked as the best one. If the areas are equal, this line is not marked either.
+      if (rates->area >= best) {
         for (Line& other : panel.lines) other.is_best = false;
       }
       best = std::max(best, rates->area);

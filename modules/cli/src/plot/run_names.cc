@@ -21,8 +21,8 @@ std::vector<std::string> parts_of(const std::string& path) {
   return parts;
 }
 
-/// Returns how many names at the beginning (`back`: at the end) are the same in all paths. Each path is a list of names. Of
-/// each, at least one name has to remain besides these and the `left_out` names at the other end.
+/// Each path is a list of names. Returns how many names at the beginning (`back`: at the end) are the same in all paths.
+/// Each path has to keep at least one name besides these and the `left_out` names at its other end.
 size_t shared_parts(const std::vector<std::vector<std::string>>& paths, bool back, size_t left_out) {
   size_t count = 0;
   for (;; ++count) {

@@ -32,8 +32,8 @@ struct Engine {
   ConfigSource source;
   Resolver resolve;
 };
-/// The innermost engine comes first: mpirun inside of a Slurm job starts its ranks as a Slurm step, so the variables of
-/// both engines are set.
+/// The engines (programs that start the ranks of a job) in the order in which Shoal looks for their variables, innermost
+/// first: mpirun inside of a Slurm job starts its ranks as a Slurm step, so the variables of both are set.
 constexpr std::array<Engine, 7> kEngines{{{ConfigSource::kOpenMpi, place_of_open_mpi},
                                           {ConfigSource::kPmi, place_of_pmi},
                                           {ConfigSource::kTorchrun, place_of_torchrun},

@@ -29,9 +29,10 @@ class ServerCore {
   /// Computes memory() for the state's model, and limits trainers' pushes accordingly.
   void plan_memory(transport::Encoding gradients);
   /// Waits until the memory limit of the session's trainer has room for `bytes` more bytes of a push, and adds them to
-  /// `credit`, the push's bytes. Also returns if the model of `epoch` is gone, or no push is committed any more. Meanwhile
-  /// the server reads nothing from that trainer. Cancelled if the server ends, or the trainer has connected again.
-  /// Unavailable if the trainer has been silent for three heartbeats. DeadlineExceeded if no order came.
+  /// `credit`, the push's bytes. Also returns, without adding, if the model of `epoch` is gone, or no push is committed any
+  /// more. During the wait the server reads nothing from that trainer. Cancelled if the server ends, or the trainer has
+  /// connected again. Unavailable if the trainer has been silent for three heartbeats. DeadlineExceeded if there is no room
+  /// within ready_timeout: earlier pushes take it until the sequencer orders to commit or drop them.
   Task<Result<void>> take_credit(Session& session, PushCredit& credit, uint64_t epoch, uint64_t bytes, bool encoded);
   /// Called after orders that may have freed memory of pushes: wakes the sessions that wait in take_credit().
   void look_for_credit() {

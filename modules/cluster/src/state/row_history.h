@@ -10,8 +10,9 @@
 
 namespace shoal::cluster {
 
-/// Remembers which rows the newest updates changed: of at most 4096 updates, and in all at most as many row numbers as the
-/// shard has lazy rows. A trainer whose weights are older gets all rows.
+/// Remembers which rows the newest updates changed. Forgets the oldest update when there are more than 4096, or when there
+/// are more row numbers in all than rows that can be updated singly (VariableSpec::lazy_rows) in the shard. A trainer whose
+/// weights are older than the history gets all rows.
 class RowHistory {
  public:
   RowHistory() = default;

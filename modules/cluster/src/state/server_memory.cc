@@ -13,7 +13,8 @@ using transport::Encoding;
 namespace {
 
 // For each row of a push: its number (4 bytes), the address of its floats (8; SegmentRows), and its number again (4) where
-// rows of several pushes are merged. The newest updates (RowHistory) and one reply together take as many bytes as one push.
+// rows of several pushes are merged. The rows in the history of the newest updates (RowHistory) and in one reply are
+// counted like those of one further push.
 constexpr uint64_t kBytesOfRowNumber = 4 + 8 + 4;
 
 }  // namespace

@@ -18,7 +18,8 @@
 
 namespace shoal::cluster {
 
-/// References to the state of a snapshot: they keep it unchanged while training goes on.
+/// References to the state that a snapshot contains. While they exist, updates do not overwrite this state, but write new
+/// versions elsewhere in memory.
 struct HeldState {
   StateText text;
   std::vector<PartedArena> arenas;  ///< Indexed by ArenaIndex: the weights, then the slots.
@@ -66,10 +67,10 @@ class ServerState {
   /// Notes that this process of `trainer` makes no more pushes: it rests until it pushes again or, with `leaves`, never
   /// comes back. Returns false if this was known.
   bool note_rest(int trainer, bool leaves);
-  /// Notes that the trainer's input has ended at its position. This also holds for the trainer's later processes, until
-  /// one of them pushes. Returns false if this was known, or this shard does not keep positions.
+  /// Notes that the trainer's input has ended. A later process of the trainer resumes at the end of the input, so the note
+  /// stays valid until that process pushes. Returns false if this was known, or this shard does not keep positions.
   bool note_end_of_input(int trainer);
-  /// Trainers whose inputs have ended, on the shard that keeps positions.
+  /// The trainers whose inputs have ended. Only shard 0 knows them, since it keeps the input positions of the trainers.
   const std::set<int>& ended() const { return ended_; }
   ServerStatus status() const;  ///< The status to send to the chief. Called while no long work runs.
   /// Counts a change that the chief has to hear of: a trainer has connected, disconnected, or said that it is done.
@@ -140,7 +141,7 @@ class ServerState {
   const std::map<transport::PushId, HeldPush>& kept() const { return kept_; }
   /// The limits on the bytes of pushes that the server still keeps or receives.
   PushCredits& credits() { return credits_; }
-  /// True if the newest order about a push of `trainer` was a commit.
+  /// True if, of the pushes of `trainer` that the sequencer has decided on, the newest was committed and not dropped.
   bool counted(int trainer) const;
 
   // A commit is an update that an order asks for. From begin_commit() on the update includes the order's pushes, even if
@@ -159,8 +160,8 @@ class ServerState {
 
   /// Drops a push, which then has no effect. Called while no long work runs.
   void drop(const transport::PushId& id);
-  /// The kept pushes of the same process with lower numbers than `id`: the process waits for none of them any more,
-  /// since an order has named `id`.
+  /// The pushes that the server still keeps of the same process, with lower numbers than `id`. The process waits for none
+  /// of them any more, since the sequencer has ordered to commit or drop its later push `id`.
   std::vector<transport::PushId> kept_before(const transport::PushId& id) const;
   /// Excludes a process, so that none of its pushes is applied any more. Returns the pushes of this process that the server
   /// still keeps. Called while no long work runs.
@@ -170,7 +171,8 @@ class ServerState {
   Result<HeldState> hold(bool residuals = false);
   void release(const HeldState& held) { residuals_.release(held.residuals); }
 
-  /// Takes a part of a residual from its trainer (Residuals::take()). FailedPrecondition for an earlier model or process.
+  /// Takes a part of a residual from its trainer (Residuals::take()). FailedPrecondition if the part belongs to an earlier
+  /// loading of the model, or comes from a trainer's process that has been replaced.
   Result<void> take_residual(int trainer, const transport::MessageHead& head, const transport::SnapshotPart& part);
   bool asks_residual(int trainer) const;
   std::vector<int> awaited_residuals() const { return residuals_.awaited(trainers_); }

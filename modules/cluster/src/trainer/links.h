@@ -63,12 +63,12 @@ class ServerLinks {
 
   /// Called by the chief: checks that no other process has become the chief (shard 0 then closes this connection).
   Task<Result<void>> check_lease(Deadline deadline);
-  /// Shows servers until `stop` that this trainer is alive: sends each a message after a few seconds without any.
+  /// Shows servers until `stop` that this trainer is alive: sends a message to each that got none for a few seconds.
   /// Connects again if a connection broke, but sends nothing to a server that has lost the model, or loaded it anew.
-  /// Does not pass failures to noted(). Returns false if `stop` came before anything was sent.
+  /// Failures do not make lost() true. Returns false if `stop` came before anything was sent.
   Task<bool> stay(StopToken stop);
-  /// Asks a server for its status. With `seen` the server waits a moment for its number of changes to differ from
-  /// `seen` before it answers.
+  /// Asks a server for its status. If `seen` is the number of changes in the last status that the caller has seen
+  /// (ServerStatus::changes), the server waits a moment for a further change before it answers.
   Task<Result<ServerStatus>> status(size_t shard, Deadline deadline, std::optional<uint64_t> seen = {});
   /// The status of shard 0, if all servers are ready; a NaN or an infinity on another server is included as its
   /// failure. Unavailable if a server has lost the model that this trainer trains.

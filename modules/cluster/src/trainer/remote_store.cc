@@ -49,7 +49,8 @@ class RemoteStoreImpl final : public RemoteStore {
       uint64_t largest = kSnapshotPartBytes;
       for (const ShardTraffic& part : traffic_[i].parts()) {
         parts_.shards.push_back(part.spec());
-        largest = std::max(largest, 2 * part.spec().arena_bytes);  // Each value may come with its position.
+        // Twice the bytes of the values, since an encoded message may have the position of each value.
+        largest = std::max(largest, 2 * part.spec().arena_bytes);
       }
       servers_[i].set_receive_limit(largest + kPullOverhead);
     }
@@ -130,7 +131,7 @@ class RemoteStoreImpl final : public RemoteStore {
   ServerLinks servers_;
   Bindings bindings_;
   RowPush row_push_;
-  bool by_rows_ = false;                // True if messages have only changed rows where VariableSpec::lazy_rows allows it.
+  bool by_rows_ = false;                // True if of variables with VariableSpec::lazy_rows only changed rows are sent.
   std::vector<ServerTraffic> traffic_;  // One entry for each server. If an entry has no weights, begin() pulls them.
   WeightReceiver weights_;
   PushSender sender_;
@@ -297,14 +298,15 @@ Task<Result<Step>> RemoteStoreImpl::begin(StopToken stop) {
   bool pulled = false;
   for (size_t i = 0; i < servers_.size(); ++i) {
     Result<void> received = co_await servers_[i].receive_late_so_far();
-    static_cast<void>(received);  // If this failed, the next receive fails, too.
+    static_cast<void>(received);  // An error may be ignored: the next receive then fails, too.
     if (weights_.has_weights(i)) continue;
     SHOAL_CO_TRY_VOID(co_await weights_.pull_again(i, env_.after(options_.ready_timeout), stop));
     pulled = true;
   }
   if (pulled) SHOAL_CO_TRY_VOID(co_await pull_one_version(servers_.answer_by()));
   SHOAL_CO_TRY_VOID(co_await servers_.look_for_poison());
-  // Each version only grows, so equal sums mean equal versions.
+  // The version of a step is the sum of the servers' versions. None of them ever gets smaller, so if two steps have equal
+  // sums, each server had the same version in both.
   for (const ServerTraffic& traffic : traffic_) version.version += traffic.version();
   const bool all = weights_.begin();
   sender_.begin();
@@ -347,7 +349,8 @@ Result<void> RemoteStoreImpl::bind(const std::vector<std::string>& variables, co
     }
   }
   weights_.bind(recodes());
-  // No part is sent early if sending takes no time (shared memory), or if parts are encoded when the program has ended.
+  // Parts of a push are sent while the program still computes others. This is not done if parts are encoded, which happens
+  // after the program has ended, or if sending takes no time (shared memory).
   sender_.bind(parts_, bindings_, !recodes() && !servers_share_memory());
   return {};
 }
@@ -464,8 +467,8 @@ Task<Result<void>> RemoteStoreImpl::deliver(size_t shard, StopToken stop) {
 Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
   Deadline deadline = env_.after(options_.ready_timeout);
   ServerLink& link = servers_[shard];
-  // Ends the wait some time after a server has announced the job's end: another server may not know of the end yet, and
-  // wait for trainers that have left.
+  // Ends the wait some time after a server has announced the job's end. Another server may not have heard of the end: it
+  // would go on waiting for trainers that have left.
   const std::function<bool()> over = [patience = EndPatience(env_), this]() mutable {
     return patience.is_over(env_.interrupted().stop_requested() || servers_.job_end());
   };
@@ -511,7 +514,7 @@ Task<Result<void>> RemoteStoreImpl::leave(Deadline deadline) {
   log_traffic();
   const SteadyTime now = env_.now();
   Result<void> handed_in = co_await residuals_->hand_in_last(now + (deadline - now) / 2, deadline);
-  static_cast<void>(handed_in);  // Even if the residual is lost, "done" is sent next.
+  static_cast<void>(handed_in);  // An error is ignored: even if the residual is lost, "done" is sent next.
   Result<void> told = co_await servers_.tell_all("done", deadline);
   for (size_t i = 0; i < servers_.size(); ++i) weights_.drop(i);
   for (size_t i = 0; i < servers_.size(); ++i) servers_[i].close(Error(ErrorKind::kCancelled, "the trainer is done"));
@@ -521,7 +524,7 @@ Task<Result<void>> RemoteStoreImpl::leave(Deadline deadline) {
 Task<void> RemoteStoreImpl::give_way(Deadline deadline) {
   log_traffic();
   Result<void> handed_in = co_await residuals_->hand_in_last(env_.after((deadline - env_.now()) / 2), deadline);
-  static_cast<void>(handed_in);  // Best effort: the residual may be lost.
+  static_cast<void>(handed_in);  // An error is ignored: this process leaves even if its residual is lost.
   for (size_t i = 0; i < servers_.size(); ++i) weights_.drop(i);
   for (size_t i = 0; i < servers_.size(); ++i) servers_[i].close(Error(ErrorKind::kCancelled, "this process gives way"));
 }

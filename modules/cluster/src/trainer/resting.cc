@@ -7,7 +7,8 @@ namespace shoal::cluster {
 
 using transport::Message;
 
-/// Before the first request, sends the residual to the servers, since the next checkpoint needs it.
+/// Tells the servers that this trainer makes no pushes for now. The first call also sends them the residual (the gradients
+/// that compression has kept back), since the next checkpoint needs it.
 Task<Result<RestNews>> Resting::rest(Rest rest, uint64_t newest_push, Deadline deadline) {
   rest.newest_push = newest_push;
   if (!std::exchange(told_, true)) {
@@ -16,7 +17,7 @@ Task<Result<RestNews>> Resting::rest(Rest rest, uint64_t newest_push, Deadline d
     residuals_.set_others_asked(true);
     Result<void> told = co_await tell_all(rest, deadline);
     const bool broken = !told && told.error().kind() == ErrorKind::kUnavailable;
-    // If only a connection broke, a trainer that waits goes on: ask() below sends `rest` to shard 0 again.
+    // A broken connection is no error for a trainer that waits: ask() below sends `rest` to shard 0 again.
     if (!rest.waits || !broken) SHOAL_CO_TRY_VOID(std::move(told));
   }
   if (!rest.waits) co_return RestNews{};

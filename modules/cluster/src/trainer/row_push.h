@@ -23,8 +23,8 @@ class RowPush {
   Result<void> bind(const ShardPlan& plan, const std::vector<std::string>& by_rows);
   /// Sets the memory into which write() writes gradients for shard `shard`.
   void set_updates(size_t shard, std::byte* arena) { bindings_.set_updates(shard, arena); }
-  /// Adds up the gradients of one step, and writes a dense gradient for each variable: zeros, except for the sums of
-  /// touched rows. A server treats a row of zeros as untouched.
+  /// Adds up the gradients of one step, and writes a dense gradient for each variable: the sums, and zeros in rows that
+  /// have no gradient in this step. A server treats a row of zeros as a row without a gradient.
   Result<void> write(std::span<const RowGradients> gradients);
   /// Adds up the gradients, but writes no dense gradient: for pushes that send the sums as rows.
   Result<void> sum(std::span<const RowGradients> gradients) { return sum_rows(gradients, denormals_, sums_); }

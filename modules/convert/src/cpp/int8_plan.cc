@@ -42,7 +42,7 @@ void Int8Plan::find_layers(const std::vector<NodeId>& nodes, const std::vector<V
     for (const Value& input : graph_.node(id).inputs) readers[place_of(input)].push_back(id);
   }
   for (const Value& output : outputs) readers[place_of(output)].push_back(-1);
-  // Returns the node that alone reads a value, if it does so as input 0; else -1.
+  // Returns the node that reads `value` as its input 0, if nothing else reads `value`; else -1.
   const auto only_reader = [&](const Value& value) {
     const std::vector<NodeId>& all = readers[place_of(value)];
     const bool fits = all.size() == 1 && all[0] >= 0 && graph_.node(all[0]).inputs[0] == value;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops whose elements depend on single elements of their operands. Their loops are written into the function itself.
+// Ops whose elements depend on single elements of their operands. Their loops are written directly into the generated
+// function that predicts.
 #include <map>
 #include <string>
 

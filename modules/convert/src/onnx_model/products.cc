@@ -55,8 +55,8 @@ Result<void> run_gemm(Call& call) {
   return {};
 }
 
-/// The shapes of a product by the rules of numpy.matmul. An operand with one axis gets a second one for the product, which
-/// the result does not have. The axes before the last two broadcast.
+/// The shapes of a matrix product by the rules of numpy.matmul. An operand with one axis is taken as a matrix with one row
+/// or one column, and the result lacks this axis. The axes before the last two broadcast.
 struct MatrixShapes {
   Shape a, b;          ///< Shapes of at least two axes.
   Shape batch;         ///< The axes before the last two, after broadcasting.

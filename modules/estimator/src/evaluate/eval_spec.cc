@@ -14,7 +14,7 @@ Error out_of_range(const std::string& field, int64_t value, const std::string& a
                           accepted);
 }
 
-/// Whether a folder of this name would lie directly in its parent folder.
+/// Whether `name` can be the name of one folder: it is not a path of several names, and does not lead out of the parent.
 bool is_folder_name(const std::string& name) {
   const bool is_dots = name == "." || name == "..";
   return !name.empty() && !is_dots && name.find('/') == std::string::npos && name.find('\0') == std::string::npos;

@@ -32,8 +32,9 @@ class Evaluating {
   /// Evaluates the checkpoint at `prefix`, then calls the exporters. Runs on the compute thread. Cancelled if `stop` stops
   /// before the evaluation is complete.
   Result<void> evaluate(Environment& env, const std::string& prefix, const StopToken& stop = {});
-  /// If the user gave an EvalListener, calls its may_look() before the next search for a checkpoint, and its may_go_on()
-  /// after the search. If it returns false, the evaluation ends, which is logged.
+  /// These ask the user's EvalListener whether the evaluation goes on: may_look() calls its before_eval() before each
+  /// search for a checkpoint, and may_go_on() its after_eval() after the search. Both return its answer, or true if there
+  /// is no listener. The answer "no" is logged.
   Result<bool> may_look(Logger& log);
   Result<bool> may_go_on(Logger& log, EvalStatus status);
   /// Warns of each exporter that waits for the last step and was never called, because training ended before its last step

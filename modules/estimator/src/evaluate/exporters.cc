@@ -50,7 +50,8 @@ void collect_garbage(Environment& env, const std::string& folder, const std::opt
   }
 }
 
-/// The format and the proof that the exporter's options ask for.
+/// What the exporter's options ask for: the format of the export, and the proof that an export in this format predicts as
+/// the model does.
 struct Form {
   ExportFormat format;
   ExportProof proof;
@@ -71,7 +72,8 @@ void check_form(const std::string& name, const Form& form) {
   if (!checked) raise(Error(checked.error()).with_context("exporter " + name));
 }
 
-/// Exports, and returns the folder; nothing if the requested proof failed, which does not end the task.
+/// Exports, and returns the folder. If the options ask for a proof that the files predict as the model does, and the proof
+/// fails, returns nothing: that is logged, but does not end the task.
 std::optional<std::string> export_now(const std::string& name, const ExportRequest& request, const Form& form) {
   ExportOutcome outcome = value_or_raise(
       export_checkpoint(request.estimator, request.export_path, request.serving_input,
@@ -165,10 +167,10 @@ class BestExporter final : public Exporter {
  private:
   /// The result that the next evaluation has to beat.
   struct Best {
-    std::optional<Metrics> result;  // None: any result is better.
+    std::optional<Metrics> result;  // The metrics to beat. None: the next evaluation is the best in any case.
     bool recorded = false;          // True if `result` was read from event files, so that its values are float32 numbers.
-    int64_t global_step = 0;        // The step of `result`, if that is a recorded one.
-    bool exported = false;          // True if `result` is a recorded one, and the newest export was made at its step.
+    int64_t global_step = 0;        // If `recorded` is true: the step of `result`.
+    bool exported = false;          // True if `recorded` is true, and the newest export was made at the step of `result`.
     std::string newest = {};        // The name of the newest export when `result` was found.
   };
 

@@ -99,7 +99,7 @@ Result<convert::CppSource> write_cpp_of(const std::string& folder, const std::st
   return source;
 }
 
-/// Writes the files of a format, and proves them if the options ask for that.
+/// Writes the files of a format. If the options ask for a proof, checks that the files predict as the model does.
 class FormWriter {
  public:
   FormWriter(const FormToWrite& to, std::unique_ptr<BuiltModel> model, LoadedVariables variables)
@@ -120,7 +120,8 @@ class FormWriter {
     written_.files.push_back(exported_file(std::string(name), contents));
     return {};
   }
-  /// Reads a file of the export back from the disk, since the proof is about the bytes that users get.
+  /// Reads a file of the export back from the disk: the proof has to show that the bytes that users get predict as the
+  /// model does.
   Result<std::string> read_back(std::string_view name) {
     return to_.env.storage().read_all(join_path(to_.folder, name), kFormBytesMax);
   }

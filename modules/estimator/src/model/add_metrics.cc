@@ -24,7 +24,7 @@ Estimator add_metrics(Estimator estimator, MetricsFn metrics) {
   };
   if (takes_labels) {
     estimator.model_fn_ = std::move(with_metrics);
-  } else {  // Takes no labels, as the model function it replaces: then labels in the input are refused.
+  } else {  // The new model function takes no labels either, so labels in the input are still refused.
     estimator.model_fn_ = [with_metrics = std::move(with_metrics)](const Features& features, Mode mode,
                                                                    const Params& params, const RunConfig& config) {
       return with_metrics(features, Labels(), mode, params, config);

@@ -116,8 +116,8 @@ Result<void> check_names(const data::TensorMap& tensors, const auto& types, std:
   return invalid_argument("a batch has " + names_of(tensors, part) + "; the model was built for " + names_of(types, part));
 }
 
-/// Adds to `meaning` the names of classes that a model function gives without a head. (The names of heads are there
-/// already.)
+/// Adds to `meaning` the class names of predictions that a model function makes without a head. (If a head makes them, its
+/// class names are in `meaning` already.)
 void note_text_predictions(const std::vector<nn::TextPrediction>& texts, Meaning& meaning) {
   for (const nn::TextPrediction& text : texts) {
     const MeaningList names = MeaningList::of(text.vocabulary());
@@ -153,7 +153,7 @@ Result<void> check_names_of(const EstimatorSpec& spec) {
   return {};
 }
 
-/// "on 2 threads"
+/// Returns the number of threads as text, such as "on 2 threads".
 std::string threads_text(const backends::ProgramInfo& info) {
   const int threads = std::min(info.threads, info.numerics.threads);  // Some backends use only one thread.
   const std::string text = "on " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
@@ -162,14 +162,15 @@ std::string threads_text(const backends::ProgramInfo& info) {
              : text + ", since its step is too small for " + std::to_string(info.numerics.threads);
 }
 
-/// "batch 32, time 17"
+/// Returns the sizes as text, such as "batch 32, time 17".
 std::string sizes_text(const SymbolSizes& sizes) {
   std::string text;
   for (const auto& [name, size] : sizes) text += (text.empty() ? "" : ", ") + name + " " + std::to_string(size);
   return text;
 }
 
-/// "program for batch 32: 57 nodes, memory plan 3.10 MiB, lower bound 3.01 MiB (1.030 times), on 2 threads"
+/// Returns a line for the log, such as "program for batch 32: 57 nodes, memory plan 3.10 MiB, lower bound 3.01 MiB (1.030
+/// times), on 2 threads".
 std::string plan_text(const backends::ProgramInfo& info, const std::string& sizes) {
   constexpr double kMiB = 1 << 20;
   const double ratio = info.lower_bound_bytes == 0 ? 1 : double(info.arena_bytes) / double(info.lower_bound_bytes);
@@ -402,8 +403,8 @@ Result<BoundProgram*> BuiltModel::program(const SymbolSizes& sizes, bool fetchin
   options.sizes = sizes;
   options.fetches = always_;
   if (fetching) options.fetches.insert(options.fetches.end(), sometimes_.begin(), sometimes_.end());
-  // All programs must use the same variables, because these are bound once for all. So programs that do not fetch values
-  // for hooks use the variables of those values, too.
+  // All programs must use the same variables, because these are bound once for all. So even a program that does not compute
+  // the values for hooks gets the variables that these values depend on.
   SHOAL_TRY(options.variables, variables_of(*graph_, sometimes_));
   options.updates = updates_;
   options.update_variables = update_variables_;
@@ -532,8 +533,8 @@ Error with_place_of_row(Error error, const data::Batch& batch, const data::Itera
   if (error.kind() != ErrorKind::kInvalidArgument || place.tensor == nullptr) return error;
   for (const data::TensorMap* part : {&batch.labels, &batch.features}) {
     for (const auto& [name, tensor] : *part) {
-      // Finds the batch's tensor that the error is about by its address. Finds none for a tensor that the model computed,
-      // whose rows need not be rows of the batch.
+      // Finds out, by the address of the elements, whether the error is about this tensor of the batch. An error about a
+      // tensor that the model computed fits none of them: its rows need not be rows of the batch.
       if (tensor.address() != place.tensor || tensor.shape().rank() == 0 || place.element >= tensor.elements()) continue;
       const std::string read_at = input.place_of_row(place.element / (tensor.elements() / tensor.shape()[0]));
       if (read_at.empty()) return error;

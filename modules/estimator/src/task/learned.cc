@@ -16,8 +16,8 @@
 namespace shoal {
 namespace {
 
-/// Calls the user's function, and then returns freed memory to the system. The function may read all data, and so does
-/// training later, on another thread. Without this call glibc would not let that thread use the memory that is freed here.
+/// Calls the user's function, and then returns freed memory to the system. The function may use much memory to read all
+/// data, and training does so again on another thread. glibc would not give that thread the memory that was freed here.
 Result<std::string> make_value(std::string_view name, const LearnedCalls& calls) {
   Result<std::string> value = call_user("learned(\"" + std::string(name) + "\")", calls.make);
   give_back_freed_memory();

@@ -201,8 +201,8 @@ Task<Result<void>> CheckpointSaver::write(cluster::Store& store, cluster::Snapsh
   co_return std::move(spared).error().with_context(written.error().message() + "; and in the spare folder");
 }
 
-/// Removes the checkpoint in the spare folder, since model_dir now has the checkpoint of `step`. But a checkpoint of a
-/// later step stays there, since this start could not read it. Runs on the compute thread.
+/// Removes the checkpoint in the spare folder, since model_dir now has the checkpoint of `step`. A checkpoint of a later
+/// step stays in the spare folder: this start would have resumed from it, had it been readable. Runs on the compute thread.
 void CheckpointSaver::leave_spare_dir(int64_t step) {
   if (spare_is_empty_) return;
   const auto list = checkpoint::read_pointer(env_.storage(), options_.spare_dir);
@@ -231,7 +231,7 @@ Task<Result<void>> CheckpointSaver::write_to_model_dir(cluster::Store& store, cl
     TaskGroup beside(env_);  // Heartbeats continue: servers must not regard a chief that waits for its folder as lost.
     beside.spawn(store.stay(beside.token()));
     const Result<void> slept = co_await env_.sleep_for(kPlacePause, env_.interrupted());
-    static_cast<void>(slept);  // An interrupt ends this sleep. The loop's next turn notices it.
+    static_cast<void>(slept);  // An interrupt ends the pause early. The loop's next turn checks for it.
     beside.request_stop();
     const Result<void> stayed = co_await beside.join();
     static_cast<void>(stayed);
@@ -285,7 +285,8 @@ Task<Result<void>> CheckpointSaver::try_to_write(cluster::Store& store, cluster:
   };
   SHOAL_CO_TRY_VOID(co_await compute(env_, finish));
   SHOAL_CO_TRY_VOID(co_await store.check_lease());
-  checkpoint::HoursRule rule = hours_rule_;  // A copy: it replaces hours_rule_ once the new list of checkpoints is on disk.
+  // This copy is changed, and replaces hours_rule_ once the new list of checkpoints is on disk.
+  checkpoint::HoursRule rule = hours_rule_;
   const auto publish = [&]() -> Result<checkpoint::Saved> {
     SHOAL_TRY_VOID(look_at_place());
     if (options_.check_run) SHOAL_TRY_VOID(options_.check_run());

@@ -9,7 +9,7 @@
 namespace shoal {
 namespace {
 
-constexpr double kToldShare = 0.1;  // A smaller share of waiting is not reported.
+constexpr double kToldShare = 0.1;  // If less of the time went by waiting for input, nothing is reported.
 constexpr double kWarnedShare = 0.2;
 
 std::string percent(double share) { return formatted("%.0f %%", share * 100); }
@@ -36,7 +36,8 @@ Result<void> InputWatch::look(uint64_t global_step, const data::Iterator& input,
   share_ = share;
   if (options_.progress) options_.progress->set_input_note(share < kToldShare ? "" : "waits for input " + percent(share));
   const bool tells = share >= kToldShare;
-  // Also records the first low share after high ones, which shows that training no longer waits for its input.
+  // Records each high share of time that went by waiting for input, and then the first low one, which shows that training
+  // no longer waits.
   if (options_.events && (tells || told_)) {
     SHOAL_TRY_VOID(options_.events->add_scalar(int64_t(global_step), "input_wait", share));
   }

@@ -120,7 +120,7 @@ Result<void> make_hooks(TrainScope& scope, TrainerFolder& folder, const std::opt
   return {};
 }
 
-/// Calls begin() of the hooks, and gives the model the values of its programs: the loss, values for hooks, and updates.
+/// Calls begin() of the hooks, and tells the model what its programs compute: the loss, values for hooks, and updates.
 Result<void> begin_hooks(TrainSetup& setup) {
   const EstimatorSpec& spec = setup.model->spec();
   HookSetup begin = setup.model->hook_setup();
@@ -290,7 +290,7 @@ void plan_memory(const TrainScope& scope, const ModelBytes& bytes, MemoryBudget&
   }
   if (scope.distributed()) {
     const bool encodes = config.compression().any();
-    // Measured: what connections need for queues and TLS (docs/memory.md).
+    // The memory that all connections of a trainer need for queues and TLS, as measured (docs/memory.md).
     constexpr uint64_t kConnectionBytes = uint64_t(6) << 20;
     budget.set("connections", kConnectionBytes);
     budget.set("gradients", bounded_product(encodes ? 2 : 1, bytes.gradients), kSmaller);
@@ -299,7 +299,8 @@ void plan_memory(const TrainScope& scope, const ModelBytes& bytes, MemoryBudget&
   budget.set("gradients", bounded_product(uint64_t(config.replicas()), bytes.gradients),
              config.replicas() > 1 ? "fewer replicas" : kSmaller);
   budget.set("slots", bytes.slots, kFewerSlots);
-  // A step that is made while a checkpoint is written makes new versions of weights and slots, beside those being written.
+  // If a step is made while a checkpoint is written, memory has two versions of weights and slots: those that the step
+  // makes, and those that are written.
   if (config.saves_checkpoints()) budget.set("a checkpoint", bounded_sum(bytes.weights, bytes.slots), kFewerSlots);
 }
 

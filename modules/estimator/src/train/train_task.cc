@@ -67,7 +67,7 @@ Task<Result<TrainOutcome>> TrainTask::run_steps() {
     co_return outcome;
   }
   const bool bounded = folder_.max_steps().has_value();
-  ResumableInput* typed = nullptr;  // The first input that is not empty.
+  ResumableInput* typed = nullptr;  // The first input that has elements; the model is built for their types.
   for (const auto& input : inputs_) {
     SHOAL_CO_TRY_VOID(co_await compute(env, &ResumableInput::open, input.get(), bounded));
     if (!typed && input->types()) typed = input.get();
@@ -84,8 +84,9 @@ Task<Result<TrainOutcome>> TrainTask::run_steps() {
   SHOAL_CO_TRY_VOID(co_await run_->run());
   if (scope_.request.last_evaluation) {
     Result<void> evaluated = co_await compute(env, &LocalEvaluation::evaluate_last, scope_.request.last_evaluation);
-    // The servers have ended. After max_steps this task may be started again: it then trains nothing, and only repeats the
-    // evaluation. After an interrupt it would continue training, without the other tasks, so the error is only logged.
+    // An error that may pass (Unavailable) is returned after max_steps, so that this task is started again: it then trains
+    // nothing, and only repeats the evaluation. After an interrupt the error is only logged: a new start would continue
+    // training, but the servers and the other tasks have ended.
     const bool may_come_again = end_.reason() == checkpoint::EndReason::kMaxSteps;
     const bool passes = !evaluated && evaluated.error().kind() == ErrorKind::kUnavailable;
     if (passes && !may_come_again) {

@@ -13,8 +13,9 @@
 namespace shoal {
 namespace {
 
-/// Makes an error that no restart repairs. If the storage says that the error may pass, as an input/output error of a file
-/// server may, the error stays Unavailable: then the chief of a running job keeps trying.
+/// Returns the error that model_dir cannot be used. If the storage says that the cause may pass (Unavailable, as for an
+/// input/output error of a file server), the error is Unavailable, too, and the chief of a running job keeps trying.
+/// Otherwise it is FailedPrecondition, which no restart repairs.
 Error unusable(const std::string& folder, std::string_view what, const Error& why) {
   const ErrorKind kind = why.kind() == ErrorKind::kUnavailable ? why.kind() : ErrorKind::kFailedPrecondition;
   return Error(kind, "model_dir " + folder + " cannot be " + std::string(what) + ": " + why.message());
@@ -40,7 +41,8 @@ TrainerFolder::TrainerFolder(TrainScope& scope)
 Result<bool> TrainerFolder::look() {
   max_steps_ = scope_.request.max_steps;
   if (!scope_.leads()) {
-    // If there is an end mark already, it belongs to an earlier run: end_of_job_ remembers it by this call.
+    // An end mark (the file by which a run says that training has ended) that exists now belongs to an earlier run. The
+    // first look() remembers it, so that this task does not obey it later.
     static_cast<void>(end_of_job_.look());
     guess_run();
     return false;
@@ -48,8 +50,9 @@ Result<bool> TrainerFolder::look() {
   Storage& storage = scope_.env.storage();
   const std::string& folder = scope_.model_dir();
   SHOAL_TRY_VOID(make_and_lock());
-  // Begins the run, and so removes an old end mark, before checkpoints are read, because reading takes long. But if nothing
-  // is left to train, no run begins, and the end mark stays.
+  // Beginning a run removes the end mark, the file by which an earlier run said that training has ended. This is done
+  // before checkpoints are read, because reading takes long. If the list of checkpoints says that nothing is left to train,
+  // no run begins, and the end mark stays.
   if (!run_has_ended() && !listed_as_finished(storage, folder, max_steps_)) SHOAL_TRY_VOID(begin_run());
   remove_what_was_left();
   SHOAL_TRY_VOID(reopen_checkpoint());
@@ -60,7 +63,7 @@ Result<bool> TrainerFolder::look() {
   }
   if (scope_.request.steps) max_steps_ = int64_t(checkpoint_step()) + *scope_.request.steps;
   if (!run_has_ended() && !is_finished()) {
-    // The run has begun above, unless a checkpoint that is listed at max_steps proved damaged. Then it begins here.
+    // The run begins here if it has not begun above: the list named a checkpoint at max_steps, which proved damaged.
     SHOAL_TRY_VOID(begin_run());
     tell_host(true);
     return false;
@@ -68,14 +71,15 @@ Result<bool> TrainerFolder::look() {
   if (!run_begun_) {
     SHOAL_TRY(run_, checkpoint::newest_run(storage, folder, warnings()));
   }
-  // If a chief of the same launch (SHOAL_RUN) ended the run before max_steps, the chief's report stays as it is.
+  // If a chief of the same launch (SHOAL_RUN) ended the run before max_steps, this process gets no folder for a report, so
+  // the chief's report stays as it is.
   if (!run_has_ended()) tell_host(false);
   return true;
 }
 
-/// Tells the task's process, by its callback TaskHost::leads, the folder for the report of the run (not if the config has
-/// its own environment). If this start trains, first removes the report of an earlier start, so that a process that is
-/// killed leaves no report.
+/// Tells the task's process, by its callback TaskHost::leads, the folder for the report of the run. Does not do so if the
+/// user's config has an environment of its own. If this start trains, first removes the report of an earlier start, so that
+/// a process that is killed leaves no report.
 void TrainerFolder::tell_host(bool trains) {
   const RunConfig& config = scope_.config();
   const std::string report = join_path(scope_.model_dir(), kReportName);
@@ -110,7 +114,8 @@ void TrainerFolder::remove_what_was_left() {
   const std::string learned = join_path(scope_.model_dir(), "learned");
   const auto files = storage.list(learned);
   if (!lock_ || !files) return;
-  // Safe, since only RunConfig::learned() writes to this folder, and it needs the lock of model_dir that this task holds.
+  // No process is writing these files now: only RunConfig::learned() writes to this folder, and only while it has the lock
+  // of model_dir, which this task has locked.
   for (const FileInfo& file : *files) {
     if (file.name.find(".json.tmp-") != std::string::npos) static_cast<void>(storage.remove(join_path(learned, file.name)));
   }
@@ -143,7 +148,8 @@ Result<void> TrainerFolder::take_run() {
   return written ? written : Result<void>(unusable(folder, "written", written.error()));
 }
 
-/// Makes run.json if it was lost, or if an older version made the folder: from the checkpoint's copy, or as a new run.
+/// Returns the contents for run.json if that file was lost, or the folder is from an older version, which wrote none: the
+/// copy in the checkpoint or, if there is no copy, those of a new run.
 checkpoint::RunFile TrainerFolder::adopt_or_begin_run() {
   const std::string repeated = source_ ? source_->saved().run : std::string();
   if (Result<checkpoint::RunFile> run = checkpoint::decode_run(repeated)) {
@@ -156,7 +162,7 @@ checkpoint::RunFile TrainerFolder::adopt_or_begin_run() {
 
 std::string TrainerFolder::run_text() const {
   checkpoint::RunFile run = run_file_;
-  run.meaning.clear();  // Left out of the text, since checkpoints store the meaning in another field (SaveInfo).
+  run.meaning.clear();  // A checkpoint stores the meaning of ids and logits apart from this text (SaveInfo::meaning).
   return checkpoint::encode_run(run);
 }
 
@@ -217,7 +223,7 @@ Result<void> TrainerFolder::reopen_checkpoint() {
   return {};
 }
 
-/// Each run has its own folder within the spare folder, so that jobs that share a disk leave each other's checkpoints alone.
+/// Each run has its own folder within the spare folder, so jobs that share a disk leave each other's checkpoints alone.
 std::string TrainerFolder::spare_dir_of(const std::string& run) const {
   const std::optional<std::string>& folder = scope_.config().spare_dir();
   return folder && !run.empty() ? join_path(*folder, "run-" + run) : std::string();

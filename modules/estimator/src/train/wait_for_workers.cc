@@ -50,7 +50,8 @@ class WorkerWait {
 
 Task<Result<checkpoint::EndReason>> WorkerWait::run() {
   if (!patient_) SHOAL_CO_TRY_VOID(co_await ask_to_stop());
-  // The chief sends no more gradients. Servers are told so, because synchronous updates would otherwise wait for them.
+  // The chief sends no more gradients. If the workers go on training, the chief tells the servers so, because synchronous
+  // updates would otherwise wait for gradients of the chief.
   if (patient_) {
     const cluster::Rest rest{.input_ended = options_.tells_positions};
     SHOAL_CO_TRY_VOID(co_await options_.servers.rest(rest, env_.after(kLeaveTimeout)));
@@ -97,7 +98,8 @@ Task<Result<void>> WorkerWait::look_at_place() {
 std::optional<Duration> WorkerWait::patience_for(const cluster::ServerStatus& status) const {
   const Duration ready_timeout = scope_.ready_timeout();
   const bool interrupted = env_.interrupted().stop_requested();
-  // If servers are restarted while a worker is disconnected, they do not know it. The chief waits so long for its return.
+  // Servers that are restarted while a worker is disconnected do not know the worker. This is how long the chief waits for
+  // such a worker to return.
   const Duration lost_timeout = std::min<Duration>(ready_timeout, kLostTimeout);
   const bool may_come_back = patient_ && env_.now() - options_.made_ready < lost_timeout;
   std::optional<Duration> patience;
@@ -136,8 +138,8 @@ void WorkerWait::warn_of_missing(const cluster::ServerStatus& status) {
 }
 
 /// Says whether the wait has to end because a worker has failed for good. Returns an error only if that worker wrote values
-/// that are not finite, or if the job is interrupted. Otherwise the job continues and saves its last checkpoint, because
-/// the updates so far are sound. But it saves no checkpoint before the last one (CheckpointSaver::save_when_due()).
+/// that are not finite, or if the job is interrupted. Otherwise the job continues, and saves a checkpoint at its end,
+/// because the updates so far are sound. Until then it saves no other one (CheckpointSaver::save_when_due()).
 Result<void> WorkerWait::check_failure(const cluster::ServerStatus& status) const {
   if (!status.failure || options_.saves_nothing) return {};
   if (status.failure->of_values()) return status.failure->error();

@@ -36,7 +36,8 @@ SHOAL_ALWAYS_INLINE uint16_t to_float16(float x) {
   const auto bits = std::bit_cast<uint32_t>(x);
   const uint32_t magnitude = bits & 0x7fffffffu;
   const uint32_t normal = (magnitude + 0xfffu + ((magnitude >> 13) & 1u) - 0x38000000u) >> 13;
-  // Adding 1/2 rounds the number to a multiple of 2^-24; the lowest bits of the sum then count these multiples.
+  // Floats in [1/2, 1) are 2^-24 apart, like denormal float16 numbers. So adding 1/2 rounds the number to a multiple of
+  // 2^-24, and the lowest bits of the sum are those of the float16.
   const uint32_t denormal = std::bit_cast<uint32_t>(std::bit_cast<float>(magnitude) + 0.5f) - 0x3f000000u;
   const uint32_t finite = magnitude < 0x38800000u ? denormal : normal;
   const uint32_t half = magnitude > 0x7f800000u ? 0x7e00u : magnitude >= 0x477ff000u ? 0x7c00u : finite;

@@ -73,7 +73,7 @@ struct Saved {
   std::string name;                   ///< "model.ckpt-200".
   std::string prefix;                 ///< The name with its folder: "m/model.ckpt-200".
   std::vector<std::string> retained;  ///< Names that the file `checkpoint` now lists, oldest to newest; the last is `name`.
-  std::vector<std::string> kept;      ///< Names that left `retained` with this save. Their files stay on disk.
+  std::vector<std::string> kept;      ///< Names that left the list with this save, but whose files stay for good.
   uint64_t data_bytes = 0;            ///< The size of all data files of the checkpoint.
   uint64_t written_bytes = 0;         ///< The size of those data files that are not shared with the previous checkpoint.
   Manifest manifest = {};             ///< The contents of the index, whose text is encode_manifest().

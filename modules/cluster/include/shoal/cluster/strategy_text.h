@@ -11,10 +11,10 @@ namespace shoal::cluster {
 
 struct StrategyText {
   bool sync = false;  ///< False for asynchronous updates.
-  /// For synchronous updates: the number of gradients per update; nothing means one for each trainer.
+  /// For synchronous updates: the number of gradients per update. If it is not set, there is one for each trainer.
   std::optional<int> replicas_to_aggregate = {};
 };
-/// "async", "sync", "sync(3)".
+/// Returns a text such as "async", "sync" or "sync(3)".
 std::string to_string(const StrategyText& strategy);
 /// Reads a text that to_string() writes. InvalidArgument for any other text.
 Result<StrategyText> parse_strategy(std::string_view text);

@@ -38,9 +38,9 @@ class Labels : public nn::ValueMap {
 ///   const Features&, const Labels&, Mode, const Params&, const RunConfig&
 ///
 /// A generic lambda has to take all five, in this order. If the input function gives labels and the model function
-/// takes none, training and evaluation raise InvalidArgument. An exception of the function leaves the call that builds
-/// the model unchanged. Calls must be safe from any thread, since the tasks of a cluster of threads share the function.
-/// Empty until assigned.
+/// takes none, training and evaluation raise InvalidArgument. If the function throws an exception, the call that builds
+/// the model throws the same one. Calls must be safe from any thread, since the tasks of a cluster of threads share the
+/// function. Empty until assigned.
 class ModelFn {
  public:
   ModelFn() = default;

@@ -180,8 +180,9 @@ struct MultiLabelHeadOptions {
 /// Classification into any number of n_classes classes at once: a sigmoid for each class.
 ///
 ///   logits   [..., n_classes]  float32
-///   labels   [..., n_classes]  0 and 1, any numeric type; or [..., L], the classes of each example: ids (labels_are_ids), padded
-///            with -1, or, with a vocabulary, text, padded with ""
+///   labels   [..., n_classes]  0 and 1, any numeric type
+///            [..., L]          or a list of the classes of each example: with labels_are_ids, ids, padded with -1; with a
+///                              vocabulary, names, padded with ""
 ///
 /// Predictions: logits, probabilities; as text: classes, names of all classes. Metrics: average_loss (for an example the
 /// mean over classes), auc, auc_precision_recall over all pairs of example and class; thresholds as in binary_head(); for

@@ -55,7 +55,7 @@ struct AttemptEnd {
   std::string error{};  ///< The last error that the program printed, if it failed.
 };
 
-// The actions that a Tuner returns.
+// The actions that a Tuner returns for its caller to carry out: Note, StartTrial and SendSignal.
 struct Note {
   Record record;  ///< The caller writes this record to the journal before it carries out the actions that follow.
 };
