@@ -30,7 +30,7 @@ SHOAL_VECTOR_LOOP void pack_panel(const float* __restrict b, int64_t row_stride,
       for (int64_t j = 0; j < columns; ++j) panel[k * kPanelColumns + j] = b[k * row_stride + j] * factor;
     }
   } else {
-    for (int64_t j = 0; j < columns; ++j) {  // Column by column: neighbours in a column are contiguous in b.
+    for (int64_t j = 0; j < columns; ++j) {  // In b, each column is contiguous.
       for (int64_t k = 0; k < depth; ++k) panel[k * kPanelColumns + j] = b[k * row_stride + j * column_stride] * factor;
     }
   }

@@ -86,8 +86,8 @@ SHOAL_VECTOR_LOOP void gru_gates(const float* projection, const float* recurrent
 }
 
 /// Computes the gradients of one step of a GRU for one row. The gradient of the state after the step is dh = dhidden + kept
-/// + dsequence, where dhidden comes from the product of the next step. The part of dh that reaches the state before the
-/// step without a product, dh * z, is written to `kept`.
+/// + dsequence. Here dhidden comes through the matrix product of the next step, and `kept` directly from the next step.
+/// Writes to `kept` what this step passes directly to the step before it: dh * z.
 SHOAL_VECTOR_LOOP void gru_gates_grad(const float* gates, const float* candidates, const float* hidden_before,
                                       const float* dsequence, const float* dhidden, float* kept, float* dgates,
                                       float* dprojection, float* drecurrent, int64_t units) {
@@ -295,8 +295,8 @@ std::unique_ptr<Kernel> make_gru_grad(const KernelRequest& request) {
 
 namespace {
 
-/// Packs panels [first, last) of the matrix [n * t, units] that has the hidden state before each step of each sequence: the
-/// initial state for the first step, else the state of the step before (in `sequence`).
+/// Packs panels [first, last) of a matrix [n * t, units]. Its rows are the hidden states before each step of each sequence:
+/// the initial state before the first step, else the row of `sequence` for the step before.
 void pack_states_before(const float* sequence, const float* initial, const Shape& shape, float* packed, int64_t first,
                         int64_t last) {
   const int64_t n = shape[0], t = shape[1], units = shape[2];

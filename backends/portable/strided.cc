@@ -28,7 +28,9 @@ std::vector<CopyAxis> merged(const std::vector<CopyAxis>& axes) {
 
 template <size_t kBytes>
 void copy_plane(const CopyAxis& down, const CopyAxis& right, const std::byte* source, std::byte* target) {
-  constexpr int64_t kTile = 16;  // 16 x 16 elements of four bytes use 16 cache lines of the source and 16 of the target.
+  // Copies tiles of 16 x 16 elements: with four bytes each, a tile uses only 16 cache lines of the source and 16 of the
+  // target.
+  constexpr int64_t kTile = 16;
   for (int64_t d = 0; d < down.size; d += kTile) {
     const int64_t d_end = std::min(d + kTile, down.size);
     for (int64_t r = 0; r < right.size; r += kTile) {

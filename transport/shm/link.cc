@@ -148,8 +148,8 @@ void Link::read() {
     while ((*next)->has_body && !inbox_->knows_segment((*next)->segment) && reads() && take_notice()) {
     }
     if (!reads()) return;
-    // Takes back the buffers that the peer gave back before it sent the message, so that the task that gets the message can
-    // reuse them for its answer.
+    // Before it sent the message, the peer may have returned buffers of this side. Takes them back first, so that the task
+    // that gets the message can use them for its answer.
     take_back();
     spin_until_ = core_->env.now() + spin_;
     if (const Result<void> taken = take(**next); !taken) return protocol_error(taken.error());

@@ -29,7 +29,7 @@ class Stream {
   bool unsent() const { return tls_ && tls_->unsent(); }
   /// Whether there may be more to read even if the socket is not readable.
   bool read_ahead() const { return tls_ && tls_->read_ahead(); }
-  /// Declares that nothing more will be written.
+  /// Tells the peer that this side writes no more.
   void end_writing();
   void close();
 

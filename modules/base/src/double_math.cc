@@ -61,7 +61,7 @@ double double_exp(double x) {
   double sum = 0;
   for (int k = 14; k >= 2; --k) sum = (sum + 1) * r / double(k);
   const double y = 1 + (r + r * sum);
-  // 2^1024 does not fit a double.
+  // y * 2^n in two factors if n is 1024, since 2^1024 does not fit a double.
   return n > 1023 ? y * 2 * std::bit_cast<double>(int64_t(n - 1 + 1023) << 52)
                   : y * std::bit_cast<double>(int64_t(n + 1023) << 52);
 }

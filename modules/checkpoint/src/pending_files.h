@@ -34,7 +34,7 @@ class PendingFiles {
   const std::vector<PendingFile>& all() const { return files_; }
   /// The number of files in the new checkpoint.
   size_t named() const;
-  /// The size of all files in the new checkpoint that this save has written.
+  /// The size of those files of the new checkpoint that this save has written, without those shared with the previous one.
   uint64_t new_bytes() const;
 
  private:

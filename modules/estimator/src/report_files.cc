@@ -110,7 +110,8 @@ ExperimentReport program_report(const TaskReports& reports, const CommandLine& l
   if (failure) fail(report, *failure);
   const std::vector<LedFolder> folders = reports.led_folders();
   const auto led = std::ranges::find(folders, report.model_dir, &LedFolder::model_dir);
-  if (led == folders.end() && report.metrics.empty()) return report;  // Nothing to add for a worker or server.
+  // This process led no training and evaluated nothing: it had only workers or servers. Nothing is added to their report.
+  if (led == folders.end() && report.metrics.empty()) return report;
   const auto storage = led == folders.end() ? std::shared_ptr<Storage>(make_file_storage()) : storage_of(*led);
   add_from_folder(report, *storage, reports.eval_dir(report.model_dir));
   return report;

@@ -13,7 +13,7 @@ AxisPadding same_padding(int64_t size, int64_t window, int64_t stride) {
 }
 
 Result<int64_t> window_count(int64_t size, int64_t window, int64_t stride, AxisPadding padding) {
-  constexpr int64_t kMax = int64_t(1) << 31;  // Larger than any image, and so small that nothing overflows.
+  constexpr int64_t kMax = int64_t(1) << 31;  // Larger than any image, but small enough that no sum here overflows.
   if (window < 1 || stride < 1 || padding.before < 0 || padding.after < 0 || window > kMax || stride > kMax) {
     return invalid_argument("window " + std::to_string(window) + ", stride " + std::to_string(stride) + " and padding " +
                             std::to_string(padding.before) + ", " + std::to_string(padding.after) +

@@ -15,7 +15,7 @@ namespace {
 /// true.
 double clip_factor(double limit, float norm) {
   if (is_nan(norm)) return 1;
-  return norm > limit ? limit / double(norm) : 1;  // 0 for an infinite norm.
+  return norm > limit ? limit / double(norm) : 1;  // The factor is 0 if the norm is infinite.
 }
 
 }  // namespace

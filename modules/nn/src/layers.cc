@@ -12,7 +12,8 @@ Value add_weight(Graph& graph, std::string_view name, const Shape& shape, Fans f
   const Initializer initializer = options.initializer.resolve(fans, shape);
   if (auto valid = validate(initializer); !valid) raise(std::move(valid).error().with_context(name));
   const Value weight = graph.variable(name, shape, {.initializer = initializer, .trainable = options.trainable});
-  if (!graph.finds_variables()) regularize(weight, options.regularizer);  // The penalty of shared weights counts once.
+  // If the layer shares weights that exist already, their penalty has been added before.
+  if (!graph.finds_variables()) regularize(weight, options.regularizer);
   return weight;
 }
 

@@ -28,8 +28,8 @@ class Holder {
   virtual void shut_down(SteadyTime deadline) = 0;
 };
 
-/// Used on the strand, except for postbox and counters. Connections and listeners may outlive the transport and its
-/// environment; open() is then false.
+/// Used on the strand, except for postbox and counters. Connections and listeners keep this object alive, and may outlive
+/// the transport and its environment. If the environment has ended, open() is false.
 class Core {
  public:
   /// `environment` must not be virtual, since virtual ones have no sockets.

@@ -7,7 +7,7 @@
 namespace shoal::cli::launch {
 namespace {
 
-constexpr size_t kBytesOfATurn = size_t(256) * 1024;   // The most that one read() takes, since other tasks wait.
+constexpr size_t kBytesOfATurn = size_t(256) * 1024;   // At most this much is read at a time, since other tasks wait.
 constexpr size_t kBytesOfAPipe = size_t(1024) * 1024;  // The most that read_rest() takes: a pipe holds no more.
 
 }  // namespace

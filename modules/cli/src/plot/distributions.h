@@ -15,8 +15,8 @@ struct GridSize {
 Result<Figure> draw_histograms(const std::vector<RunToDraw>& runs, const std::vector<std::string>& tags,
                                const GridSize& size);
 
-/// Returns the count of `histogram` in each of `rows` equal spans of [low, high], from the lowest span on. The part of a
-/// bucket beyond the histogram's least and largest value counts as empty.
+/// Divides [low, high] into `rows` equal spans, and returns how many values of `histogram` each has, lowest span first.
+/// Takes the part of a bucket beyond the histogram's least and largest value as empty.
 std::vector<double> spread_over(const monitor::Histogram& histogram, double low, double high, int rows);
 
 }  // namespace shoal::cli::plot

@@ -14,7 +14,7 @@ struct Timed {
   T value{};
 };
 
-/// Values are added in the order of the files; settle() sorts them by step.
+/// Values are added in the order in which the run's event files have them; settle() sorts them by step.
 template <class T>
 class Sequence {
  public:

@@ -52,9 +52,9 @@ class ServerCore {
   Task<Result<void>> compute(uint64_t bytes, Work work);
   /// From now on every reply asks the chief for a checkpoint, since this server was asked to end.
   void ask_to_save() { asks_to_save_ = true; }
-  /// Notes that a checkpoint has the state of this global step, of the model as it was loaded last.
+  /// Notes that a checkpoint has the model's state of this global step in the present epoch.
   void note_saved(uint64_t global_step) { saved_ = {state_.epoch(), global_step}; }
-  /// True if a checkpoint has all updates up to this global step since the model was loaded last.
+  /// True if a checkpoint of the present epoch (since the model was loaded last) has all updates up to this global step.
   bool is_saved(uint64_t global_step) const { return saved_.epoch == state_.epoch() && saved_.global_step >= global_step; }
   /// The newest weights. The caller has locked the state.
   Task<Result<std::vector<transport::Message>>> newest(transport::Encoding encoding, uint64_t has);

@@ -20,7 +20,7 @@ class RowHistory {
 
   /// Forgets the history. Trainers whose weights are older than `version` get all rows from now on.
   void restart(uint64_t version);
-  /// Records which rows the update that led to `version` has changed; `rows` has one entry per segment.
+  /// Adds the update that led to `version`. `rows` has, for each segment, the rows that the update has changed.
   void add(uint64_t version, std::span<const SegmentRows> rows);
   /// True if the history has all changes since `version`.
   bool covers(uint64_t version) const { return version >= first_ && version <= last_; }

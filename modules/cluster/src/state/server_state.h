@@ -98,7 +98,8 @@ class ServerState {
   /// trainer's present process is of another run, and no chief has said yet which run this server belongs to.
   Result<uint64_t> admit(int trainer, uint64_t incarnation, uint64_t connection, const std::string& run = {});
 
-  // Loading a model (a new epoch): prepare() drops the old state; the shard takes initial values, then restored values.
+  // The functions that load a model, which begins a new epoch: prepare() drops the old state, build() sets initial values,
+  // and place_to_restore() takes values of a checkpoint.
 
   /// Called while no long work runs: begins to load the model.
   Result<void> prepare(Prepare prepare);
@@ -108,8 +109,8 @@ class ServerState {
   void lose() { phase_ = Phase::kEmpty; }
   /// The outcome of build(). If it is an error, the server holds no model from now on. Called while no long work runs.
   Result<void> built();
-  /// Called while no long work runs: the memory into which to copy the bytes of `part`, which belong to the restored
-  /// state; empty if there is nothing to copy.
+  /// Called while no long work runs: returns the memory into which to copy the bytes of `part`, a part of the state that is
+  /// restored from a checkpoint; empty if there is nothing to copy.
   Result<std::span<std::byte>> place_to_restore(const transport::SnapshotPart& part);
   /// Called on any thread, after the last restore and before activate(): checks the initial and restored values.
   void look_at_start();
@@ -125,7 +126,8 @@ class ServerState {
     kKept,     ///< The server keeps the push already; the trainer sent it again over a new connection.
     kNew,
   };
-  /// Called while no long work runs: tells whether this server knows the push. InvalidArgument if it contradicts spec().
+  /// Called while no long work runs: tells whether this server knows the push. InvalidArgument if the push does not fit
+  /// spec(), the spec of this shard.
   Result<Push> look_at(int trainer, const transport::MessageHead& head, std::span<const transport::Chunk> chunks) const;
   /// Called on any thread: fills in `push.parts`. InvalidArgument if a chunk does not fit.
   Result<void> decode(HeldPush& push) const;
@@ -144,8 +146,8 @@ class ServerState {
   /// True if, of the pushes of `trainer` that the sequencer has decided on, the newest was committed and not dropped.
   bool counted(int trainer) const;
 
-  // A commit is an update that an order asks for. From begin_commit() on the update includes the order's pushes, even if
-  // their trainers end meanwhile.
+  // A commit is an update of the weights that the sequencer orders. An order names the pushes to apply. Once begin_commit()
+  // was called, the update applies all of them, even if their trainers end meanwhile.
 
   /// Begins the update that `order` asks for. FailedPrecondition if the order names a push that this server does not have.
   /// Called while no long work runs.

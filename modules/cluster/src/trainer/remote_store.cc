@@ -125,7 +125,7 @@ class RemoteStoreImpl final : public RemoteStore {
 
   Environment& env_;
   ShardPlan plan_;
-  ShardPlan parts_;  // As plan_, but each part of a shard is a shard of its own. Bindings use this plan.
+  ShardPlan parts_;  // The plan for bindings_: like plan_, but with each part of a shard as a shard of its own.
   RemoteStoreOptions options_;
   const bool paced_;  // True if trainers wait for each other (synchronous).
   ServerLinks servers_;
@@ -232,8 +232,8 @@ Task<bool> RemoteStoreImpl::asks_job_ended() {
   co_return *ended;
 }
 
-/// Shows servers until `stop` that this trainer is alive. With asynchronous updates, then drops the weights, so that
-/// the next step pulls newer weights, which have the other trainers' updates.
+/// Shows servers until `stop` that this trainer is alive. If that took long enough to send a message, and updates are
+/// asynchronous, drops the weights, so that the next step pulls newer ones, which have the other trainers' updates.
 Task<Result<void>> RemoteStoreImpl::stay(StopToken stop) {
   const bool long_away = co_await servers_.stay(std::move(stop));
   if (!long_away || paced_) co_return Result<void>{};
@@ -287,8 +287,8 @@ void RemoteStoreImpl::restart() {
     traffic_[i].restart();
   }
   resting_.restart();
-  // With asynchronous updates the other trainers go on pushing while the chief saves, so the replies to their pushes can
-  // ask for residuals.
+  // With asynchronous updates the other trainers go on pushing while the chief saves a checkpoint. So servers can ask them
+  // for residuals in the replies to these pushes.
   residuals_->set_others_asked(!paced_);
 }
 
@@ -370,8 +370,8 @@ bool RemoteStoreImpl::servers_share_memory() const {
   return transport && (*transport)->shares_memory();
 }
 
-/// For each server: receives the weights that the server has not sent yet, and then sends it gradients, since the program
-/// can compute these only when it has the weights.
+/// Receives from each server the weights that have not arrived yet. Then sends the server its gradients, which the program
+/// computes from those weights.
 Task<Result<void>> RemoteStoreImpl::exchange(StopToken stop) {
   TaskGroup group(env_, std::move(stop));
   for (size_t i = 0; i < servers_.size(); ++i) group.spawn(exchange_with(i, group.token()));
@@ -398,7 +398,7 @@ Task<Result<Outcome>> RemoteStoreImpl::commit(Step step, std::span<const double>
   for (size_t i = 0; i < servers_.size(); ++i) {
     weights_.drop(i);
     Result<void> sent = co_await sender_.send_rest(i);
-    static_cast<void>(sent);  // If the connection is lost, deliver_all() sends again.
+    static_cast<void>(sent);  // The error is ignored: if the connection is lost, deliver_all() sends the push again.
   }
   const SteadyTime sent_at = env_.now();
   Result<void> outcome = co_await deliver_all();
@@ -462,8 +462,9 @@ Task<Result<void>> RemoteStoreImpl::deliver(size_t shard, StopToken stop) {
   co_return servers_.noted(std::move(delivered));
 }
 
-/// Waits until a server answers, or a lost connection cannot be made again. With synchronous updates an answer may take
-/// as long as some trainer is busy, say with an evaluation. The servers end the wait for a trainer that falls silent.
+/// Waits until the server answers a push, or a lost connection cannot be made again. With synchronous updates an answer
+/// may take as long as another trainer is busy, say with an evaluation. If a trainer falls silent, servers no longer wait
+/// for it.
 Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
   Deadline deadline = env_.after(options_.ready_timeout);
   ServerLink& link = servers_[shard];
@@ -481,7 +482,7 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
       env_.sometimes("trainer.push_sent_again");
       Result<void> sent = co_await sender_.send_again(shard);
       if (!sent && sent.error().kind() != ErrorKind::kUnavailable) co_return sent;
-      if (!sent) continue;  // Broken again: connects once more, since all servers wait for this push.
+      if (!sent) continue;  // The new connection broke, too. All servers wait for this push, so tries once more.
     }
     const SteadyTime connected_at = env_.now();
     auto answer = co_await link.receive_unless(over, sender_.sequence(shard), paced_ ? kNoDeadline : deadline);
@@ -495,7 +496,8 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
       env_.sometimes("trainer.push_fenced");
       co_return unavailable(to_string(link.server()) + " is in another epoch");
     }
-    // The answer is "finished" (the job has ended) or "sealed" (no push is committed any more): this push has no effect.
+    // A control message as the answer is "finished" (the job has ended) or "sealed" (no push is committed any more). Either
+    // way this push has no effect.
     if (answer->head.kind == MessageKind::kControl) co_return cancelled();
     Result<void> accepted = co_await weights_.accept_first(shard, std::move(answer).value());
     if (!accepted && accepted.error().kind() == ErrorKind::kUnavailable && !link.connected()) continue;

@@ -13,7 +13,7 @@ Task<Result<RestNews>> Resting::rest(Rest rest, uint64_t newest_push, Deadline d
   rest.newest_push = newest_push;
   if (!std::exchange(told_, true)) {
     Result<void> handed_in = co_await residuals_.hand_in_last(deadline, deadline);
-    static_cast<void>(handed_in);  // If a server is lost, the calls below say so.
+    static_cast<void>(handed_in);  // The error is ignored: if a server is lost, the calls below return an error, too.
     residuals_.set_others_asked(true);
     Result<void> told = co_await tell_all(rest, deadline);
     const bool broken = !told && told.error().kind() == ErrorKind::kUnavailable;

@@ -34,7 +34,7 @@ class RowPush {
  private:
   Bindings bindings_;
   std::map<std::string, size_t, std::less<>> places_;  // By name: the position among the bound variables.
-  Denormals denormals_ = Denormals::kZero;             // How sums treat denormals: as the shards' specs say.
+  Denormals denormals_ = Denormals::kZero;             // How sums treat denormals; taken from the plan of the shards.
   std::vector<RowSums> sums_;                          // One entry for each bound variable.
 };
 

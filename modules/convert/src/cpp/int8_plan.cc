@@ -82,7 +82,8 @@ void Int8Plan::find_readers(const std::vector<NodeId>& nodes) {
     const bool is_ranged = std::find(ranged_.begin(), ranged_.end(), root) != ranged_.end();
     if (!passes && !is_ranged) ranged_.push_back(root);
   };
-  for (size_t i = nodes.size(); i-- > 0;) {  // The order puts each reader before the values that it reads.
+  // Goes backwards, so that each node comes before the nodes whose values it reads.
+  for (size_t i = nodes.size(); i-- > 0;) {
     const NodeId id = nodes[i];
     if (inside_.contains(id)) continue;
     if (const Int8Layer* const layer = layer_at(id)) {

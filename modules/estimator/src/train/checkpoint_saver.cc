@@ -147,7 +147,8 @@ Task<Result<void>> CheckpointSaver::save_at_end(cluster::Store& store, LoopConte
 }
 
 Task<Result<void>> CheckpointSaver::end_without_a_save(cluster::Store& store, LoopContext& context) {
-  if (!timer_.last_step()) co_return Result<void>{};  // No checkpoint was written, so no listener's begin() was called.
+  // If no checkpoint was written, no listener's begin() was called, so end() is not called either.
+  if (!timer_.last_step()) co_return Result<void>{};
   co_return co_await end_at(store, context, *timer_.last_step());
 }
 

@@ -218,7 +218,8 @@ Result<std::unique_ptr<cluster::RemoteStore>> make_remote_store(TrainScope& scop
   return cluster::make_remote_store(scope.env, std::move(plan), std::move(options));
 }
 
-/// Binds variables and updates, in the program's order, to the places in memory that the plan gives them.
+/// Tells the store the names of variables and updates, in the program's order, so that it binds them to the memory that the
+/// plan of the shards gives them.
 Result<void> bind_program(const ResumableInput& input, TrainSetup& setup) {
   SHOAL_TRY(const SymbolSizes sizes, input.first_sizes(*setup.model));
   SHOAL_TRY(const BoundProgram* program, setup.model->program(sizes, false));

@@ -58,7 +58,7 @@ Task<Result<checkpoint::EndReason>> WorkerWait::run() {
   }
   next_note_ = env_.after(kTellWaitingEvery);
   for (;;) {
-    // This task is to be restarted: its next process waits for the workers again.
+    // If this task has to end now in order to be restarted, its next process waits for the workers.
     if (patient_ && env_.leaving().stop_requested()) co_return cancelled();
     if (patient_ && (env_.interrupted().stop_requested() || scope_.context.stop_requested())) {
       patient_ = false;

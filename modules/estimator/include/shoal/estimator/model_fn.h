@@ -51,7 +51,7 @@ class ModelFn {
     using Fn = std::decay_t<F>;
     if constexpr (!std::is_class_v<Fn> || requires { &Fn::operator(); }) {
       adopt(std::forward<F>(fn), typename Arguments<Fn>::Types());
-    } else {  // A generic lambda, whose argument types cannot be found: it gets all five.
+    } else {  // F is a generic lambda, whose argument types cannot be found out, so it gets all five arguments.
       using All = std::tuple<const Features&, const Labels&, Mode, const Params&, const RunConfig&>*;
       adopt(std::forward<F>(fn), All());
     }

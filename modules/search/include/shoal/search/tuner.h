@@ -47,7 +47,7 @@ std::string_view to_string(Trial::State state);
 
 /// The end of an attempt, as the caller observed it.
 struct AttemptEnd {
-  int64_t status = 0;             ///< The status, as in TrialEnded.
+  int64_t status = 0;             ///< The exit status, as in TrialEnded.
   bool interrupted = false;       ///< True if a signal ended the program early, with status 0.
   std::optional<double> value{};  ///< The metric of the last evaluation; nothing if there was none.
   int64_t step = 0;
