@@ -20,7 +20,7 @@ struct Block {
 
 struct Blocks {
   std::vector<Block> blocks;
-  std::vector<size_t> block_of;  // The block of each value.
+  std::vector<size_t> block_of;  // By value: the index of its block.
 };
 
 Blocks merge_replacements(std::span<const PlannedValue> values, std::vector<int32_t>& replaced) {

@@ -64,7 +64,7 @@ std::vector<Value> view_gradient(const GradientRequest& request) {
   return result;
 }
 
-/// The axes of `from` whose symbols do not occur in `shape`. If a symbol occurs in `shape` n times, n axes are left out.
+/// The axes of `from` whose symbols do not occur in `shape`. Of a symbol that `shape` has n times, leaves out n axes.
 std::vector<int> axes_left(const DimShape& from, const DimShape& shape) {
   std::vector<Dim> taken;
   for (const Dim& dim : shape.dims()) {

@@ -47,8 +47,8 @@ class ServerCore {
   /// Locks the state, as every request that changes it does.
   Task<Result<FifoLock::Guard>> lock_state() { return state_lock_.acquire(env_.after(options_.ready_timeout)); }
   bool state_is_locked() const { return state_lock_.is_locked(); }
-  /// Runs `work`, which touches about `bytes` bytes of an arena: on the strand where that is quick, else on other threads.
-  /// The caller has locked the state, unless `work` touches only memory of the caller.
+  /// Runs `work`, which reads or writes about `bytes` bytes of memory: on the strand where that is quick, else on other
+  /// threads. The caller has locked the state, unless `work` uses only memory of the caller.
   Task<Result<void>> compute(uint64_t bytes, Work work);
   /// From now on every reply asks the chief for a checkpoint, since this server was asked to end.
   void ask_to_save() { asks_to_save_ = true; }

@@ -55,7 +55,7 @@ class ServerState {
   /// Returns messages that exist already, and makes no new ones. While an update is computed, these have the version before
   /// the update. Empty if the update overwrites that version in place, or if the version has yet to be encoded.
   std::vector<transport::Message> weights_at_hand(transport::Encoding encoding, uint64_t has = 0) const;
-  /// The approximate number of bytes that make_weights() touches. Called while no long work runs.
+  /// The approximate number of bytes that make_weights() reads or writes. Called while no long work runs.
   uint64_t bytes_of_weights(transport::Encoding encoding, uint64_t has) const;
   /// Makes the messages with the newest weights, one for each part. Called on any thread.
   std::vector<transport::Message> make_weights(transport::Encoding encoding, uint64_t has);
@@ -98,7 +98,7 @@ class ServerState {
   /// trainer's present process is of another run, and no chief has said yet which run this server belongs to.
   Result<uint64_t> admit(int trainer, uint64_t incarnation, uint64_t connection, const std::string& run = {});
 
-  // The functions that load a model, which begins a new epoch: prepare() drops the old state, build() sets initial values,
+  // The functions below load a model, which begins a new epoch: prepare() drops the old state, build() sets initial values,
   // and place_to_restore() takes values of a checkpoint.
 
   /// Called while no long work runs: begins to load the model.
@@ -146,13 +146,13 @@ class ServerState {
   /// True if, of the pushes of `trainer` that the sequencer has decided on, the newest was committed and not dropped.
   bool counted(int trainer) const;
 
-  // A commit is an update of the weights that the sequencer orders. An order names the pushes to apply. Once begin_commit()
+  // A commit is an update of the weights. The sequencer sends an order that names the pushes to apply. Once begin_commit()
   // was called, the update applies all of them, even if their trainers end meanwhile.
 
   /// Begins the update that `order` asks for. FailedPrecondition if the order names a push that this server does not have.
   /// Called while no long work runs.
   Result<void> begin_commit(const transport::Order& order);
-  /// The approximate number of bytes that apply() touches in each arena, such as that of the weights. Called while no long
+  /// The approximate number of bytes that apply() reads or writes in the weights, and in each slot. Called while no long
   /// work runs.
   uint64_t bytes_of_update() const;
   /// Called on any thread: makes the next version of the weights.

@@ -73,7 +73,7 @@ class ServerLink {
   bool expects_late() const { return late_.has_value(); }
   /// Receives all messages that expect_late() has announced. Errors as for receive_unless().
   Task<Result<void>> receive_late(std::function<bool()> over);
-  /// Receives those of the messages announced by expect_late() that have arrived already, without waiting.
+  /// Receives, without waiting, those messages announced by expect_late() that have arrived already.
   Task<Result<void>> receive_late_so_far();
 
  private:

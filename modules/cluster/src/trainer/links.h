@@ -89,8 +89,8 @@ class ServerLinks {
   /// one, so that all trainers report the same.
   void note_poison(size_t shard) { poisoned_ = std::min(shard, poisoned_.value_or(shard)); }
   void forget_poison() { poisoned_.reset(); }
-  /// If note_poison() has named a server, asks it which value is not finite, and returns its answer, the error NanLoss.
-  /// Returns success if the server has loaded the model anew (a new epoch) meanwhile.
+  /// If note_poison() was called for a server, some value of its model is NaN or infinite. Asks the server which one, and
+  /// returns the answer, the error NanLoss. Success if the server has loaded the model anew (a new epoch) meanwhile.
   Task<Result<void>> look_for_poison();
 
  private:

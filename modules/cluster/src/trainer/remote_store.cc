@@ -131,7 +131,7 @@ class RemoteStoreImpl final : public RemoteStore {
   ServerLinks servers_;
   Bindings bindings_;
   RowPush row_push_;
-  bool by_rows_ = false;                // True if of variables with VariableSpec::lazy_rows only changed rows are sent.
+  bool by_rows_ = false;                // True if only changed rows are sent of variables that are updated by rows.
   std::vector<ServerTraffic> traffic_;  // One entry for each server. If an entry has no weights, begin() pulls them.
   WeightReceiver weights_;
   PushSender sender_;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Puts gradients of single rows (of embedding tables) into a push: as rows, or as a dense gradient that is zero except in
-/// the rows that the batch touches.
+/// Puts gradients of single rows (of embedding tables) into a push: as rows, or as a dense gradient that is zero in all
+/// rows without a gradient.
 #include <functional>
 #include <map>
 #include <span>

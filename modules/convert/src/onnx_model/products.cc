@@ -21,7 +21,7 @@ Result<std::vector<double>> as_matrix(Call& call, const Tensor& x, bool transpos
   return matrix;
 }
 
-/// Computes alpha A' B' + beta C.
+/// Computes alpha A' B' + beta C, where A' and B' are A and B, or their transposes if the node's attributes say so.
 Result<void> run_gemm(Call& call) {
   for (size_t i = 0; i < 2; ++i) {
     SHOAL_TRY_VOID(call.want(i, DType::kFloat32));

@@ -148,8 +148,8 @@ Result<void> TrainerFolder::take_run() {
   return written ? written : Result<void>(unusable(folder, "written", written.error()));
 }
 
-/// Returns the contents for run.json if that file was lost, or the folder is from an older version, which wrote none: the
-/// copy in the checkpoint or, if there is no copy, those of a new run.
+/// Returns the contents for a run.json that is missing (as in a folder of an older version) or damaged: the copy in the
+/// checkpoint or, if there is no copy, the contents for a new run.
 checkpoint::RunFile TrainerFolder::adopt_or_begin_run() {
   const std::string repeated = source_ ? source_->saved().run : std::string();
   if (Result<checkpoint::RunFile> run = checkpoint::decode_run(repeated)) {
