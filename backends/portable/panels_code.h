@@ -15,8 +15,8 @@ namespace {
 // slower.
 constexpr int64_t kTileRowsMax = kLanes == 16 ? 8 : kFusedInOne ? 6 : 2, kTilePanelsMax = kLanes == 16 ? 2 : 1;
 
-/// Reads a's elements for kRows rows. Three rows share a register with their address, since there are not enough registers
-/// for an address per row.
+/// Reads a's elements for kRows rows. One address register serves three rows, since there are not enough registers for an
+/// address per row.
 template <int64_t kRows, bool kLeftPacked>
 class LeftRows {
  public:
@@ -135,8 +135,9 @@ void pack_left(const float* a, int64_t stride, int64_t depth, int64_t rows, floa
   while (rows > 0) {
     const int64_t count = tile_rows(rows);
     int64_t k = 0;
-    // Copies whole vectors, which may be longer than the `count` rows of a tile. The copy for k + 1 overwrites the surplus
-    // of the copy for k. The loop ends before an access would lie beyond the arrays.
+    // Copies the elements of each k as whole vectors, which may be longer than the `count` rows of a tile. The elements
+    // that are too many for k are then overwritten by the copy for k + 1. The loop ends before it would read or write
+    // beyond the arrays.
     constexpr int64_t kWhole = (kTileRowsMax + kLanes - 1) / kLanes * kLanes;
     if (stride >= kWhole) {
       for (; (depth - k) * count >= kWhole && k + 1 < depth; ++k) {

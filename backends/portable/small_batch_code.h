@@ -37,7 +37,7 @@ struct SmallBatchTile {
   const float* ahead;  ///< Memory to prefetch: `depth` floats of one row of w.
 };
 
-/// Adds products to as many of the 16 lanes of each sum as a register has.
+/// Adds products to those of the 16 lanes of each sum that fit into one register, from lane `lane` on.
 template <int64_t kRows, int64_t kOutputs>
 SHOAL_ALWAYS_INLINE void add_part(const SmallBatchTile& tile, int64_t lane, Vector (&sums)[kOutputsMax][kRows]) {
   const auto add = [&](const auto& vector) __attribute__((always_inline)) {
@@ -66,8 +66,8 @@ SHOAL_ALWAYS_INLINE void add_part(const SmallBatchTile& tile, int64_t lane, Vect
   }
 }
 
-/// Adds up the 16 lanes of each of four outputs: first the two halves, then twice each lane and its neighbour, and then the
-/// two halves that are left.
+/// Adds up the 16 lanes of each of four outputs. The upper eight lanes are added to the lower eight. Neighbouring lanes are
+/// then added twice, which leaves two numbers for each output; at last these two are added.
 SHOAL_ALWAYS_INLINE void sums_of(const float* lanes, int64_t stride, Quarter& sums) {
   Eight a, b, c, d;
   fold(lanes, a), fold(lanes + stride, b), fold(lanes + 2 * stride, c), fold(lanes + 3 * stride, d);

@@ -60,9 +60,9 @@ void parallel_for(int threads, int64_t count, int64_t work_bytes, Body&& body) {
       threads, count, [](void* held, int64_t begin, int64_t end) { (*static_cast<Held*>(held))(begin, end); }, &body);
 }
 
-/// Calls body(thread, chunks) on up to `threads` threads, numbered from 0, which together take all of [0, count) in chunks
-/// of `chunk` (the last one may be smaller). The division of chunks among threads differs from run to run, so no bit may
-/// depend on it. Runs on the calling thread if team_for() gives one thread.
+/// Divides [0, count) into chunks of `chunk` (the last one may be smaller). Calls body(thread, chunks) on up to `threads`
+/// threads, numbered from 0; each call takes chunks from `chunks` until all are taken. Which thread takes which chunk
+/// differs from run to run, so results must not depend on it. Runs on the calling thread if team_for() gives one thread.
 template <class Body>
 void parallel_chunks(int threads, int64_t count, int64_t chunk, int64_t work_bytes, Body&& body) {
   using Held = std::remove_reference_t<Body>;

@@ -22,7 +22,7 @@ class Outbox {
   Outbox(const Outbox&) = delete;
   Outbox& operator=(const Outbox&) = delete;
 
-  /// Gives the buffers that the peer no longer needs back to their owners. True if there were any.
+  /// Returns buffers that the peer has finished reading to their owners. The result is true if there were any.
   Result<bool> take_back();
   /// Whether the ring has room for a message, and a slot is free.
   Result<bool> has_room();

@@ -140,7 +140,7 @@ extern "C" void shoal_on_fault(int number) {
     write_line("error: ", kText);
     ::_exit(exit_status(ErrorKind::kUnavailable));
   }
-  struct sigaction standard {};  // The faulting instruction runs again, and ends the process as it would without Shoal.
+  struct sigaction standard {};  // The default action: the instruction faults again, and ends the process.
   standard.sa_handler = SIG_DFL;
   ::sigaction(number, &standard, nullptr);
 }

@@ -115,7 +115,7 @@ Task<Result<void>> ProductionEnvironment::sleep_until(SteadyTime when, StopToken
   bool stopped = false;
   std::optional<StopCallback> on_stop;
   if (when <= now()) {
-    loop_.wake(waiter);  // Resumes after the queued work, so that code that sleeps in a loop does not starve it.
+    loop_.wake(waiter);  // Resumes after the queued work, which code that sleeps in a loop could starve otherwise.
   } else {
     loop_.set_timer(waiter, when);
   }

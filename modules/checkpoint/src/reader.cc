@@ -35,8 +35,8 @@ std::string mismatch(uint64_t found, uint64_t expected) {
   return "checksum " + to_hex(found) + ", expected " + to_hex(expected);
 }
 
-/// Verifies each part of a file that has a checksum of its own (rows of a tensor, or a patch). The caller passes all bytes
-/// of the file to update(), in order.
+/// Verifies each part of a file that has a checksum of its own: rows of a tensor, or a patch (changes of rows since an
+/// earlier checkpoint). The caller passes all bytes of the file to update(), in order.
 class RegionChecker {
  public:
   RegionChecker(const Manifest& manifest, uint32_t file) {

@@ -35,7 +35,8 @@ Result<std::unique_ptr<ByteSource>> open_bytes(Storage& storage, const std::stri
 std::unique_ptr<ByteSource> stoppable(std::unique_ptr<ByteSource> source, const StopToken& stop);
 
 /// Returns the bytes that gzip'd `file` holds, one member after another. As gzip(1) does, the source passes over zeros
-/// between and behind members, and over anything behind the last member; the latter counts as passed_over().
+/// between and behind members, and over all other bytes behind the last member. Only these other bytes count in
+/// passed_over().
 Result<std::unique_ptr<ByteSource>> open_gzip(std::unique_ptr<ReadableFile> file, std::string path);
 
 /// Returns the bytes of the frames of `file`, one frame after another, and passes over skippable frames. Other bytes

@@ -98,7 +98,7 @@ class Item {
   void set_records_of_rows(std::span<const Item> items);
   /// For an item that owns a batch: stores which record of a file each row was read from.
   void set_records_of_rows(std::span<const RecordId> records);
-  /// Copies from `other` which records of files its element was read from, to the element that this item owns.
+  /// Copies the numbers of the file records that the element of `other` was read from to the element that this item owns.
   void take_records(const Item& other);
 
   size_t features() const { return rows_ ? rows_->features() : element().features.size(); }
@@ -117,8 +117,8 @@ class Item {
   Element& materialise(BufferPool& pool);
   /// As materialise(), but for reading only: copies a row of tensors, but not an element that other items share.
   const Element& readable(BufferPool& pool);
-  /// Moves the element out of the item, so that several items can refer to it. What is known of the records of files that
-  /// it was read from goes with it.
+  /// Moves the element out of the item, so that several items can refer to it. The numbers of the file records that the
+  /// element was read from move with it.
   std::shared_ptr<const Held> share(BufferPool& pool);
 
  private:

@@ -17,8 +17,8 @@ struct Kind {
 
 constexpr const char* kWorkbook = "is a workbook or document of Microsoft Office; save the sheet as CSV (UTF-8) there";
 
-/// A file is of the first kind here whose bytes it begins with. So if the bytes of one kind begin with those of another
-/// one, the longer bytes come first.
+/// The first entry whose bytes a file begins with tells the kind of the file. So if one entry's bytes begin with those of
+/// another entry, the entry with more bytes comes first.
 constexpr Kind kKinds[] = {
     {"PK\x03\x04"sv, "is a zip archive (.xlsx and .ods files are, too); unpack it with unzip, or save the sheet as CSV"},
     {"PK\x05\x06"sv, "is a zip archive with nothing in it"},

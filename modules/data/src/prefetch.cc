@@ -78,7 +78,7 @@ class PrefetchStage final : public BackgroundStage {
  private:
   struct Slot {
     Item item;
-    std::string position;  ///< The input's position after `item`.
+    std::string position;  ///< The saved state of the input right after `item`.
   };
 
   /// Called before the background job starts, so the consumer's thread may still use the input.
@@ -94,7 +94,8 @@ class PrefetchStage final : public BackgroundStage {
     return std::nullopt;
   }
 
-  /// Whether another element may be prepared. Not before begin(): a job of the pass before a restart may still call this.
+  /// True if another element may be prepared. False before begin(), since a background job of the pass before a restart()
+  /// may still call this function.
   bool may_prepare() const { return begun_ && !preparing_ && !final_ && int64_t(ready_.size()) < limit_; }
 
   /// Reads one element into `ready_`. If the input ends or fails, stores that result in `final_`.

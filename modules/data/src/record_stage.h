@@ -103,8 +103,8 @@ class RecordFile {
 };
 
 /// True for a Format (see RecordStage) that reads beyond the record that it returns. Such a Format has three more members.
-/// A position of the stage then holds next_offset() and what Format::save() writes. To resume, the stage calls `load`
-/// before `resume`.
+/// A saved position then contains next_offset() and what Format::save() writes. To resume from this position, the stage
+/// calls `load` before `resume`.
 ///
 ///   uint64_t next_offset() const;  // Where the next record begins.
 ///   void save(StateWriter& out) const;
@@ -114,7 +114,8 @@ concept ReadsAhead = requires(const Format& format) {
   format.next_offset();
 };
 
-/// The stage of a source of files. A position names a file, a place in it, and how many records come before that place.
+/// The stage of a source of files. A saved position of the dataset contains the file, the offset in it, and how many
+/// records come before this offset.
 ///
 /// A Format is a copyable value with the members below. After it has opened a file, the stage calls `begin`, and then
 /// `next` or `skip` for each record. Both call RecordFile::begin_record() first, and return false at the file's end. To
@@ -124,7 +125,7 @@ concept ReadsAhead = requires(const Format& format) {
 ///   Result<void> resume(RecordFile& file, uint64_t offset);
 ///   Result<bool> next(RecordFile& file, Element& element);
 ///   Result<bool> skip(RecordFile& file);
-///   RandomKey fold_parameters(RandomKey key) const;  // What changes contents or positions.
+///   RandomKey fold_parameters(RandomKey key) const;  // Hashes what changes contents or positions (stage.h).
 template <class Format>
 class RecordStage final : public Stage {
  public:
@@ -204,7 +205,7 @@ class RecordStage final : public Stage {
   const std::vector<std::string>& paths_;
   Format format_;
   StageContext& context_;
-  const uint64_t first_file_;  // The number of the first of these files among all files of the iterator.
+  const uint64_t first_file_;  // The number of paths_[0] among all files of the iterator.
   size_t at_ = 0;
   std::optional<RecordFile> file_;  // Reads the file paths_[at_]. None: that file is not open yet.
 };

@@ -37,7 +37,7 @@ class FilterStage final : public OneInputStage {
  private:
   StageContext& context_;
   const FilterFn& fn_;
-  ElementNumber next_;  // The number of the next element, for errors only: positions do not store it.
+  ElementNumber next_;  // For error messages: the number of the next element. Saved positions do not contain it.
   bool failed_ = false;
 };
 
@@ -61,8 +61,8 @@ class TakeStage final : public OneInputStage {
   const int64_t count_;
 };
 
-/// Passes on elements until the function refuses one. A position stores index_ (of OneInputStage), which serves as a flag
-/// here: 0, or 1 once the function has refused an element.
+/// Passes on elements until the function refuses one. A saved position of the dataset contains index_ (of OneInputStage),
+/// which is 0 here, or 1 once the function has refused an element.
 class TakeWhileStage final : public OneInputStage {
  public:
   TakeWhileStage(StageContext& context, std::unique_ptr<Stage> input, const FilterFn& fn)
@@ -88,7 +88,7 @@ class TakeWhileStage final : public OneInputStage {
  private:
   StageContext& context_;
   const FilterFn& fn_;
-  ElementNumber next_;  // The number of the next element, for errors only: positions do not store it.
+  ElementNumber next_;  // For error messages: the number of the next element. Saved positions do not contain it.
 };
 
 /// Leaves out the first elements. A position stores index_ (of OneInputStage), which serves as a flag here: 0, or 1 once

@@ -110,7 +110,7 @@ class TextStage final : public Stage {
   const TextFiles& files_;
   Parser parser_;
   StageContext& context_;
-  const uint64_t first_file_;  // The number of the first of these files among all files of the iterator.
+  const uint64_t first_file_;  // The number of files_.paths[0] among all files of the iterator.
   size_t file_ = 0;
   std::optional<RecordReader> reader_;  // Reads the current file. None: that file is not open yet.
 };

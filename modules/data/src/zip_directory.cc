@@ -72,7 +72,8 @@ Error no_zip(const ReadableFile& file) {
                    "\", expected \"PK\"");
 }
 
-/// Finds the end record, behind which only its comment stands, and copies it into `record`. Returns its offset.
+/// Finds the end record of a zip archive and copies it into `record`. Only the archive's comment may follow this record.
+/// Returns the record's offset.
 Result<uint64_t> find_zip_end(const ReadableFile& file, std::string& record) {
   const auto looked_at = size_t(std::min<uint64_t>(kZipEndBytes + UINT16_MAX, file.size()));
   SHOAL_TRY(const std::string tail, read_text_at(file, file.size() - looked_at, looked_at));

@@ -6,7 +6,8 @@
 #include "shoal/base/finite.h"
 #include "shoal/base/vector_loop.h"
 
-// Elements are independent even if `next` is `current`: iteration k uses only element k of every array.
+// In all functions below, `next` may be the same array as `current`. The elements are still independent, because iteration
+// k uses only element k of every array.
 namespace shoal::nn::kernels {
 
 SHOAL_VECTOR_LOOP void fold_first(int64_t count, float scale, const float* x, float* g) {

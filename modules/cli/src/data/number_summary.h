@@ -16,7 +16,8 @@ class NumberSummary {
   explicit NumberSummary(size_t sketch_capacity) : keeps_(sketch_capacity > 0), sketch_(sketch_capacity) {}
   void add(double number);
 
-  // none() counts the NaN values, which all other results leave out. least(), most() and quantiles() include infinities.
+  // count() includes infinities. none() counts the NaN values, which all other results leave out. least(), most() and
+  // quantiles() include infinities, too.
   int64_t count() const { return finite_ + infinite_; }
   int64_t infinite() const { return infinite_; }
   int64_t none() const { return none_; }

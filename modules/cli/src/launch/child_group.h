@@ -39,7 +39,8 @@ class OrphanAdoption {
 };
 
 /// Collects the exit statuses of adopted orphans: processes that a program started in a session of its own and left behind.
-/// Does not collect `guard` (Guard::look() does) or processes of `groups` (ChildGroup::look() does).
+/// Leaves out the process `guard`, whose status Guard::look() collects, and the processes of `groups`, whose statuses
+/// ChildGroup::look() collects.
 void reap_adopted(pid_t guard, std::span<const pid_t> groups);
 
 struct Program {

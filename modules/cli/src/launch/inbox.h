@@ -37,8 +37,9 @@ class SignalInbox {
   }, child_before_{};
 };
 
-/// Waits until one of `descriptors` can be read or has ended, or until `until` (none: no limit). Returns true at the index
-/// of each that can be read. A descriptor of -1 is never ready. Also returns once one of `writers` takes bytes.
+/// Waits until one of `descriptors` can be read or has reached its end, one of `writers` accepts bytes, or the time `until`
+/// has come (none: no limit). Element i of the result is true if descriptors[i] can be read or has reached its end. A
+/// descriptor of -1 is never ready.
 std::vector<bool> wait_for_input(std::span<const int> descriptors, std::optional<SteadyTime> until,
                                  std::span<const int> writers = {});
 

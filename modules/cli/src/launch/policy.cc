@@ -16,8 +16,8 @@ namespace {
 constexpr Duration kFirstNote = std::chrono::seconds(10);
 constexpr Duration kNoteEvery = std::chrono::seconds(60);
 
-/// Says in words why another start of the task would fail in the same way; null if it may succeed. Has words for the exit
-/// statuses for which is_permanent_status() returns true.
+/// Says in words why another start of the task would fail in the same way: for the exit statuses for which
+/// is_permanent_status() returns true. Null for all others, since another start may then succeed.
 const char* permanent(const Ending& ending) {
   if (ending.signal != 0) return nullptr;
   switch (ending.status) {
@@ -48,8 +48,8 @@ Actions JobPolicy::ended(size_t task, const Ending& ending, SteadyTime now) {
   Entry& entry = tasks_[task];
   SHOAL_CHECK(entry.runs);
   entry.runs = false;
-  // SIGINT or SIGTERM, when sent as a request to end, kills a task only before the task can handle signals. Such a task had
-  // nothing to save, so its status is taken as 0; for a chief only if the job is to go on later.
+  // SIGINT or SIGTERM, sent to ask a task to end, kills the task only if it does not handle signals yet. Such a task had
+  // nothing to save, so its status counts as 0. The chief's counts as 0 only if the job is to be continued later.
   const bool told = phase_ == Phase::kInterrupted;
   const bool unheard = told && (ending.signal == SIGINT || ending.signal == SIGTERM);
   const bool gave_way = told && (ending.gave_way() || (unheard && told_to_give_way_));

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Reads the command of a job as a program on shoal::run() would: the flags of shoal::run() in each of their spellings, and
-/// the variables that `env` sets before a program.
+/// Reads the command of a job: the flags of shoal::run(), in each spelling that a program accepts, and the variables that
+/// `env` sets before a program.
 #include <cstddef>
 #include <optional>
 #include <span>

@@ -16,7 +16,7 @@ class TaskProcess {
   TaskProcess(ChildGroup group, TaskStream output, TaskStream errors, std::optional<SessionLink> link = {})
       : group_(std::move(group)), output_(std::move(output)), errors_(std::move(errors)), link_(std::move(link)) {}
 
-  /// The process on this machine.
+  /// The process that runs on this machine: the task's program, or the ssh process.
   ChildGroup& group() { return group_; }
   /// The descriptor by which commands such as `term` reach the script that runs the task on another machine; -1: the task
   /// runs on this machine.
@@ -24,7 +24,7 @@ class TaskProcess {
 
   /// Sends SIGINT, SIGTERM or SIGKILL to the task and to everything that it started.
   void send(int signal, SteadyTime now);
-  /// Reads everything that can be read, and sends everything that can be sent.
+  /// read() takes what the ready streams have, about 256 KiB of each at most; write() sends what the ssh process accepts.
   void read(bool output_is_ready, bool errors_are_ready);
   void write() {
     if (link_) link_->write();

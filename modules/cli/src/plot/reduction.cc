@@ -8,7 +8,8 @@
 namespace shoal::cli::plot {
 namespace {
 
-/// Appends the extremes of points [begin, end), which lie in one column.
+/// Appends those of the points [begin, end), which lie in one column of the picture, that have to stay: the first, the
+/// lowest, the highest, the first gap and the last.
 void add_extremes(const std::vector<XY>& points, size_t begin, size_t end, std::vector<XY>& out) {
   size_t lowest = end, highest = end, gap = end;
   for (size_t i = begin; i < end; ++i) {

@@ -114,7 +114,7 @@ Task<Result<void>> Server::run() {
   listener_->close();
   end_connections(outcome);
   Result<void> joined = co_await group_.join();
-  static_cast<void>(joined);  // Each connection's coroutine has logged its own error.
+  static_cast<void>(joined);  // Not needed: each connection's coroutine has logged its own error.
   if (!outcome && outcome.error().kind() == ErrorKind::kCancelled) env_.log().info(outcome.error().message());
   if (outcome) {
     const LogLevel level = state_.end().failed ? LogLevel::kWarning : LogLevel::kInfo;
@@ -157,7 +157,7 @@ std::string Server::interrupted_text(bool lonely) const {
 /// Runs until the job has ended, no trainer was connected for ready_timeout, this server gives way (was asked to end
 /// early), or the job goes on too long after an interrupt.
 Task<Result<void>> Server::supervise() {
-  std::optional<SteadyTime> farewell, leaving, interrupted;  // When to stop waiting in each of the cases below.
+  std::optional<SteadyTime> farewell, leaving, interrupted;  // When the server ends at the latest, in three cases below.
   for (;;) {
     ended_before_ = co_await asks_job_ended();
     if (ended_before_) co_return Result<void>{};
@@ -394,7 +394,8 @@ Task<Result<void>> Server::refuse(Session& session, MessageHead hello, Error why
   co_return Result<void>{};
 }
 
-/// Admits a trainer. Returns the incarnation of the process that it replaces; 0 if there is none.
+/// Admits a trainer's process. Returns the incarnation (the random number that a process draws at its start) of the
+/// trainer's former process, which the new one replaces; 0 if there is none.
 Result<uint64_t> Server::admit(Session& session) {
   const transport::Hello& hello = session.hello;
   SHOAL_TRY(const uint64_t replaced, state_.admit(session.trainer, hello.incarnation, session.number, hello.run));

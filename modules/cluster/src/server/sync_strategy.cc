@@ -19,8 +19,8 @@ class SyncStrategy final : public UpdateStrategy {
     return push.base_version == progress.version && !progress.stopping;
   }
 
-  /// Takes the first pushes that arrived, and orders them by trainer and number, so that the sum does not depend on
-  /// which trainer was faster.
+  /// Takes as many pushes as the next update needs, in the order of their arrival. Then sorts these by trainer and number,
+  /// so that their sum does not depend on which trainer was faster.
   std::vector<size_t> next(std::span<const WholePush> held, const Progress& progress) const override {
     const size_t wanted = needed(progress);
     if (wanted == 0 || held.size() < wanted) return {};

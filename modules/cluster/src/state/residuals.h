@@ -30,9 +30,9 @@ class Residuals {
   Result<std::span<std::byte>> place_to_restore(int trainer, const transport::SnapshotPart& part);
   /// Forgets a partly received residual of `trainer`, since the sending process or its last connection is gone.
   void forget_parts(int trainer) { coming_.erase(trainer); }
-  /// Takes a part of the residual that `trainer` itself sends. part.version names the push after which the trainer had this
-  /// residual: its newest push, or its last push in the snapshot. InvalidArgument if the residual is that after another
-  /// push, or if `part` is not the next part of it.
+  /// Takes the next part of the residual that `trainer` itself sends. part.version is the number of the push after which
+  /// the trainer had this residual: its newest push, or its last push in the snapshot. InvalidArgument for the number of
+  /// any other push, and if `part` is not the next part in order.
   Result<void> take(int trainer, const TrainerRecord& record, const transport::SnapshotPart& part);
   /// Notes that the push `sequence` of `trainer` was applied: an earlier residual is out of date.
   void pushed(int trainer, uint64_t sequence);
@@ -54,7 +54,8 @@ class Residuals {
   uint64_t bytes_taken() const { return bytes_taken_; }
   /// The trainers whose residuals the snapshot has in full, ascending.
   std::vector<int> held() const;
-  /// The residual of `trainer` in snapshot `hold`; null if it has none, or a newer snapshot has replaced this one.
+  /// The residual of `trainer` in snapshot `hold`. Null if this snapshot has no residual of the trainer, or if a newer
+  /// snapshot has replaced this one.
   Ref<const Buffer> held_of(int trainer, uint64_t hold) const;
 
  private:

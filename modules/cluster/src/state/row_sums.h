@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The gradient of a variable that is updated by rows: one sum for each row that a batch touches.
+/// The gradient of a variable that is updated by rows: one sum for each row that a batch looks up.
 #include <cstdint>
 #include <span>
 #include <string>

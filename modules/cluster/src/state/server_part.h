@@ -35,8 +35,8 @@ class ServerPart {
   /// Called on any thread: decodes `chunk` of a push for this part. The result points into the chunk's message.
   /// InvalidArgument if the chunk does not fit.
   Result<PartGradient> decode(const transport::Chunk& chunk) const;
-  /// Called on the strand: decides where the next version is written. If nothing else refers to the newest version, it
-  /// is overwritten, and at_hand() has no weights until close().
+  /// Called on the strand: decides which memory the next version is written to. If nothing else refers to the memory of the
+  /// newest version, the update overwrites it. Until close(), at_hand() then returns a message without weights.
   void open();
   /// The approximate number of bytes that apply() touches in each arena, such as that of the weights.
   uint64_t bytes_of_update(std::span<const HeldPush* const> pushes, size_t part) const;
@@ -46,10 +46,10 @@ class ServerPart {
   /// Called on the strand: makes the next version the newest one.
   void close(uint64_t global_step);
 
-  /// The newest version; its body is null while an update overwrites it.
+  /// The newest version of the weights. Message::body is null while an update overwrites this version.
   const transport::Message& weights() const { return weights_; }
   /// Called on the strand: returns the message with this part of the newest weights (see ServerState::weights_at_hand()).
-  /// Its body is null if the message does not exist yet.
+  /// If that message has not been made yet, the result has no weights (Message::body is null).
   transport::Message at_hand(transport::Encoding encoding, uint64_t has) const;
   /// The approximate number of bytes that make() touches.
   uint64_t bytes_of(transport::Encoding encoding, uint64_t has) const;

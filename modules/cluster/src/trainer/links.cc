@@ -115,8 +115,8 @@ Task<bool> ServerLinks::stay(StopToken stop) {
   for (bool shown = false;; shown = true) {
     SteadyTime heard_at = env_.now();  // The next line lowers this to the oldest sent_at() of all links.
     for (const auto& link : links_) heard_at = std::min(heard_at, link->sent_at());
-    // Before the first messages, waits until the oldest sent_at() is `pause` ago. Later waits `pause` each time: an
-    // unreachable server, whose sent_at() stays the same, is thus tried only once per pause.
+    // The first messages are sent once `pause` has passed since the oldest sent_at(). All later rounds wait `pause` after
+    // the one before, so an unreachable server, whose sent_at() stays the same, is tried only once per pause.
     const SteadyTime next = shown ? env_.now() + pause : heard_at + pause;
     Result<void> slept = co_await env_.sleep_for(std::max(next - env_.now(), Duration{}), stop);
     if (!slept) co_return shown;

@@ -8,7 +8,7 @@
 
 namespace shoal::convert::cpp {
 
-/// Writes the program of a model for which cpp_obstacles() finds nothing.
+/// Writes the program of a model that can be written as C++: cpp_obstacles() has found no reason against it.
 Result<CppSource> write_program(const TrainedModel& model, const CppOptions& options,
                                 const std::vector<SignatureFunction>& functions);
 

@@ -32,7 +32,8 @@ void write_one_hot(Lowering& node) {
   node.set(0, is_scalar ? node.squeeze(rows, 0) : rows);
 }
 
-/// Replaces the id -1, which OneHot takes as the last position, by `depth`, which OneHot leaves out.
+/// OneHot takes the id -1 for the last position. So negative ids, which mark missing ids, are replaced by `depth`, for
+/// which OneHot writes a row of zeros.
 void write_multi_hot(Lowering& node) {
   const int64_t depth = node.attributes().get_int("depth");
   const std::string ids = ids_of(node, 0);

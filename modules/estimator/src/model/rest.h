@@ -16,10 +16,10 @@ namespace shoal {
 /// a hash, as text.
 using Rest = std::map<std::string, std::string>;
 
-/// Returns the constants and rules of a model in training: the constants that the loss is computed from, by their outermost
-/// scopes, but neither variables nor what the meaning contains; the versions of the user's own ops; the constants in the
-/// updates of a user's own optimizer; the scalars of the train op at a few steps; and its update rules. The same program
-/// gives the same result on every machine.
+/// Returns the constants and rules of a model in training: the constants from which the loss is computed, by their
+/// outermost scopes; the versions of the user's own ops; the constants in the updates of a user's own optimizer; the
+/// scalars of the train op at a few steps; and its update rules. Leaves out variables, and all that graph/meaning.h records
+/// (vocabularies, classes). The same program gives the same result on every machine.
 Rest rest_of(Value loss, const nn::TrainOp& train_op);
 
 /// The versions of the user's own ops that have nodes in `graph`, in the form that rest_of() uses.

@@ -18,10 +18,10 @@ int32_t number_in_job(const cluster::TaskConfig& task);
 Result<std::shared_ptr<monitor::MetricsEndpoint>> open_metrics_endpoint(const std::optional<std::string>& metrics,
                                                                         const TaskHost& host, Logger& log);
 
-/// Opens the monitoring endpoint of a process that runs one task. If several tasks of the job may run on this machine, the
-/// port is the configured one plus the task's number in the job. An evaluator has no address; it is taken for sharing a
-/// machine in launched jobs, and if all addresses are loopback addresses. InvalidArgument if there is no port of this
-/// number.
+/// Opens the monitoring endpoint of a process that runs one task. Its port is the configured one or, if other tasks of the
+/// job may run on this machine, the configured one plus the task's number in the job. An evaluator has no address to
+/// compare: it counts as sharing the machine in launched jobs, and if all addresses of the job are loopback addresses.
+/// InvalidArgument if no port has the resulting number.
 Result<std::shared_ptr<monitor::MetricsEndpoint>> open_own_metrics_endpoint(const RunConfig& config, const TaskHost& host,
                                                                             Logger& log);
 

@@ -23,7 +23,8 @@ struct ComputedStep {
 /// `lenient`, only a loss of NaN is an error.
 std::optional<Error> find_fault(const ComputedStep& step);
 
-/// Makes the part of find_fault() that checks the loss, for backends::StepBinding::may_apply.
+/// Returns the function by which find_fault() checks the loss, for use as backends::StepBinding::may_apply: it returns true
+/// if the step of this loss may become an update. `lenient` is that of ComputedStep.
 bool (*loss_check(bool lenient))(float loss);
 
 }  // namespace shoal

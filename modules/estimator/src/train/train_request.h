@@ -26,14 +26,14 @@ struct TrainRequest {
   std::vector<std::shared_ptr<CheckpointListener>> listeners;
   /// The listener that makes its last evaluation after the job has ended; null: there is none.
   LocalEvaluation* last_evaluation = nullptr;
-  /// An input from which to learn the types if the training input turns out to be empty; null: none.
+  /// Another input, which tells the types of features and labels if the training input turns out to be empty. Null: none.
   const InputFn* types_from = nullptr;
   /// If there is something to train, this is called once before the first step, on the compute thread. An error ends the
   /// task. May be empty.
   std::function<Result<void>()> before_training = {};
   bool write_end_mark = false;
-  /// Begin a new pass if the checkpoint's position is the end of the input, for a program that calls train() pass by pass.
-  /// A restarted job must not, since it would repeat batches.
+  /// True: if the checkpoint's position is the end of the input, training begins a new pass. For programs that call train()
+  /// once for each pass. Must be false in a job that may be restarted, since it would then repeat batches.
   bool new_pass_at_end = false;
   /// The leading trainer returns its last weights in TrainOutcome::weights. For calls with checkpoints off.
   bool keep_weights = false;

@@ -20,11 +20,11 @@ struct WorkerWaitOptions {
   std::function<Result<void>()> check_place = {};  ///< See LoopOptions::check_place.
 };
 
-/// Waits for the workers to finish. If the chief's own input has ended (`reason`), waits as long as workers make progress;
-/// an interrupt or a hook's request shortens this wait. If `reason` is another one, asks the workers to stop, and waits for
-/// their present steps. Returns the reason for which the job ends. `scope` and everything that the options name outlive the
-/// call. Errors: NanLoss if an update has written a value that is not finite; the error of a worker that has failed for
-/// good, if the job is interrupted afterwards: then a launcher is stopping the other tasks, and nothing may be saved.
+/// Waits for the workers to finish, and returns the reason for which the job ends. If the chief's own input has ended
+/// (`reason`), waits as long as workers make progress; an interrupt or a hook's request shortens this wait. For any other
+/// `reason`, asks the workers to stop, and waits for their present steps. `scope` and everything that the options name
+/// outlive the call. Errors: NanLoss if an update has written a value that is not finite. If the job is interrupted, also
+/// the error of a worker that has failed for good: a launcher is then stopping the other tasks, and nothing may be saved.
 Task<Result<checkpoint::EndReason>> wait_for_workers(TrainScope& scope, WorkerWaitOptions options,
                                                      checkpoint::EndReason reason);
 

@@ -7,8 +7,8 @@
 
 namespace shoal::transport {
 
-/// Posts work to the strand of one task, from any thread, until close(). The task's transport owns it together with objects
-/// on other threads that want to wake the task. The destructor of the transport closes it, while the environment still
+/// Posts work to the strand of one task, from any thread, until close(). Shared by the task's transport and by objects on
+/// other threads that want to wake the task. The destructor of the transport closes the postbox while the environment still
 /// exists.
 class Postbox {
  public:

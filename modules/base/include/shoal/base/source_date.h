@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A date of this source. A clock that shows an earlier time was never set.
+/// A day on which this version of the source was being written. A clock that shows an earlier time has never been set.
 #include <chrono>
 
 namespace shoal {

@@ -16,9 +16,9 @@ class MarkedLines {
 
   explicit MarkedLines(std::string mark) : mark_(std::move(mark)) {}
 
-  /// Takes the next bytes of the stream, and returns those that the program wrote. Bytes that could become a report are
-  /// kept for the next call. Puts the reports of the script into `said`, each without its mark and line end. A report
-  /// longer than kLineBytesMax is cut.
+  /// Takes the next bytes of the stream, and returns those that the program wrote. Appends the reports that the script
+  /// wrote to `said`, without mark_ and the line end; cuts a report longer than kLineBytesMax. Keeps bytes that may be the
+  /// beginning of a report until the next call.
   std::string take(std::string_view bytes, std::vector<std::string>& said);
   /// Call it at the end of the stream. Returns the bytes that take() still keeps because they could have become a report.
   /// No report was completed, so they count as text of the program.

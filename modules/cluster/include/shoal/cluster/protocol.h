@@ -76,7 +76,7 @@ inline Duration transfer_patience(uint64_t bytes) { return std::chrono::seconds(
 /// The values of MessageHead::status. A reply has one of the states kStatusOk to kStatusKept, and bits that ask the trainer
 /// for something. A push has bits only.
 inline constexpr uint8_t kStatusOk = 0;
-inline constexpr uint8_t kStatusFenced = 1;  ///< For an older loading of the model: the trainer has to attach() again.
+inline constexpr uint8_t kStatusFenced = 1;  ///< The model was loaded anew: the trainer has to attach() again.
 /// In a reply with Weights: the push was too old for the update strategy, and is not applied.
 inline constexpr uint8_t kStatusStale = 2;
 /// In a reply with an Error: trying again is of no use, whatever the kind of the error.
@@ -166,7 +166,7 @@ struct Rest {
   /// True if the trainer's input has ended at a position that can be stored: checkpoints then record the end.
   bool input_ended = false;
   bool stopped_by_job = false;  ///< True if the job told the trainer to stop. The trainer goes on if the job cancels that.
-  bool waits = false;           ///< True if the server may wait for news, up to a second, before it answers.
+  bool waits = false;           ///< True: the answer comes after a second, or once the job ends or goes on.
   friend bool operator==(const Rest&, const Rest&) = default;
 };
 std::string to_json(const Rest& rest);
@@ -212,7 +212,7 @@ struct Prepare {
   ShardSpec spec;
   /// How trainers will send gradients, if the chief knows; the server's estimate of its memory depends on it.
   transport::Encoding gradients = transport::Encoding::kDense;
-  std::string meaning = {};  ///< TaskIdentity::meaning of the chief.
+  std::string meaning = {};  ///< The chief's TaskIdentity::meaning: what the model's ids and logits stand for.
   RunIdentity run = {};
   bool allow_non_finite = false;  ///< True if updates may write values that are not finite.
 };
@@ -226,7 +226,7 @@ struct StateText {
   ShardCounters counters;
   // Only shard 0 sets the fields below.
   std::map<int, std::string> positions;
-  std::set<int> ended = {};  ///< Trainers whose inputs have ended, each at its position in `positions`.
+  std::set<int> ended = {};  ///< Trainers whose inputs have ended; `positions` has the place of the end.
 };
 std::string to_json(const StateText& state);
 Result<StateText> parse_state(std::string_view json);
@@ -234,7 +234,7 @@ Result<StateText> parse_state(std::string_view json);
 /// The chief's request for a snapshot.
 struct HoldRequest {
   bool residuals = false;
-  uint64_t version = 0;  ///< The version of the weights to hold; 0 in the request to shard 0, which chooses it.
+  uint64_t version = 0;  ///< The weights' version in the snapshot; 0 in the request to shard 0, which chooses it.
 };
 std::string to_json(const HoldRequest& request);
 Result<HoldRequest> parse_hold_request(std::string_view json);

@@ -19,8 +19,9 @@ struct RemoteStoreOptions {
   /// end with Cancelled.
   std::function<bool()> job_ended;
   Compression compression = {};
-  /// Whether only the changed rows are sent, in both directions, of variables with lazy rows (VariableSpec::lazy_rows). Not
-  /// with compression. Default: true, unless servers share memory with this process (Transport::shares_memory()).
+  /// True: pulls and pushes contain only the changed rows of variables with lazy rows (VariableSpec::lazy_rows). Ignored if
+  /// gradients or weights are compressed. Default: true, unless servers share memory with this process
+  /// (Transport::shares_memory()).
   std::optional<bool> by_rows = {};
   bool allow_non_finite = false;  ///< For a chief: tells the servers that updates may write values that are not finite.
   std::shared_ptr<UpdateObserver> observer = nullptr;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The status that a running task gives to anyone who connects and asks in place of a hello; the asker does not join
-/// the job. A parameter server answers, and rank 0 at its rendezvous; other tasks do not listen. On the wire: a control
+/// The status that a running task gives to anyone who connects and asks in place of a hello; the asker does not join the
+/// job. Only parameter servers answer, and rank 0 during its rendezvous; other tasks do not listen. On the wire: a control
 /// message "status" without a text -> "status" TaskStatus; then both sides close. docs/decisions/job-status.md says why.
 #include <cstdint>
 #include <optional>

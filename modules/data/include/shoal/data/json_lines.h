@@ -13,10 +13,11 @@ namespace shoal::data {
 
 /// One member of the JSON objects, which becomes one tensor.
 ///
-/// Values must fit the type: strings for kString; true and false for kBool; numbers for the others. A float32 is the
-/// nearest one to the number as it is written: 1e39 is infinity, which is DataLoss in a label, and 1e-59 is 0. A number
-/// that double does not hold, such as 1e400, is DataLoss. A whole number that int64 or int32 does not hold is DataLoss;
-/// "70.0" or "7e1" (up to 2^53), whose fraction is zero, is a whole number. NaN and Infinity are no JSON.
+/// Values must fit the type: strings for kString; true and false for kBool; numbers for the others.
+/// For kFloat32, the number in the text is rounded to the nearest float32. So 1e-59 becomes 0, and 1e39 becomes infinity,
+/// which is DataLoss in a label. A number that double does not hold, such as 1e400, is always DataLoss.
+/// For kInt64 and kInt32, a number that the type does not hold is DataLoss. "70.0" and "7e1", whose fraction is zero, are
+/// whole numbers (up to 2^53). NaN and Infinity are no JSON.
 struct JsonField {
   std::string name;              ///< The name of the feature or label.
   DType dtype = DType::kString;  ///< One of kString, kFloat32, kInt64, kInt32 and kBool.

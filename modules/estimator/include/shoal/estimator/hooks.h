@@ -23,10 +23,10 @@ std::shared_ptr<Hook> stop_at_step(StopAtStepOptions options);
 struct NanGuardOptions {
   bool fail = true;  ///< If true, the run fails with NanLoss; else it stops without an error.
 };
-/// A hook that looks for a loss that is NaN. The step of such a loss makes no update, and nothing is saved any more, so the
-/// newest checkpoint stays that of an earlier step. Training adds a nan_guard() with .fail = true by itself, unless the
-/// program's hooks have one with .fail = false. Then training ends without an error for every cause of NanLoss: also for an
-/// infinite loss, or a norm or variable that is not finite.
+/// A hook that checks whether the loss is NaN. The step of such a loss makes no update, and nothing is saved any more, so
+/// the newest checkpoint stays that of an earlier step. Training itself adds a nan_guard() with .fail = true, unless the
+/// program's hooks have one with .fail = false. If they have one, training ends without an error for every cause of
+/// NanLoss: also for an infinite loss, or a norm or variable that is not finite.
 std::shared_ptr<Hook> nan_guard(NanGuardOptions options = {});
 
 /// Logs "loss = 0.31, step = 200 (1.2 s)" every `every_iterations` steps of this trainer, beginning with the first.

@@ -87,8 +87,8 @@ class EventWriter {
   /// than 1 MiB.
   Result<bool> add_graph(std::span<const GraphNode> nodes);
 
-  // Hyper-parameters, written at step 0. In each folder TensorBoard reads the first session start, the first session end
-  // and the first experiment.
+  // The three functions below record hyper-parameters, always at step 0. In each folder TensorBoard reads only the first
+  // session start, the first session end and the first experiment.
 
   /// Records the start of a training.
   Result<void> add_session_start(const SessionStart& start);

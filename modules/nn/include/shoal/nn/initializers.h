@@ -84,12 +84,12 @@ Result<void> validate(const Initializer& initializer);
 /// The random key from which the initial values of this variable are drawn, in a job with this seed.
 RandomKey variable_key(RandomKey seed, std::string_view variable_name);
 
-/// Sets out[i] to element first_element + i of the variable: a pure function of (initializer, key, element), so any
-/// division of a variable among servers, rows or threads gives the same bits. (An orthogonal variable can be divided by
-/// rows only; `out` then has the variable's shape except for the rows.)
-/// InvalidArgument as in validate(), if first_element < 0, if a random initializer is used for a dtype other than float32,
-/// if the dtype (float32, int32, int64, uint8, bool) cannot hold a constant, or if an orthogonal one is used for anything
-/// but rows of its matrix, or for a matrix of more than 2^26 elements.
+/// Sets out[i] to element first_element + i of the variable. The value is a pure function of (initializer, key, element),
+/// so any division of a variable among servers, rows or threads gives the same bits. A variable with an orthogonal
+/// initializer can be divided by rows only; `out` then has the variable's shape except for the number of rows.
+/// InvalidArgument: as in validate(); first_element < 0; a random initializer for a dtype other than float32; a constant
+/// that the dtype (float32, int32, int64, uint8, bool) cannot hold; an orthogonal initializer for a part of the matrix that
+/// is not made of whole rows, or for a matrix of more than 2^26 elements.
 Result<void> initialize(const Initializer& initializer, RandomKey key, int64_t first_element, MutableTensorView out);
 
 }  // namespace shoal::nn

@@ -48,7 +48,7 @@ struct Parameter {
   double low = 0, high = 0;        ///< The range of kReal, ends included.
   int64_t least = 0, largest = 0;  ///< The range of kInteger, ends included.
   bool logarithmic = false;        ///< True: values are drawn evenly on a logarithmic scale; the range is above 0.
-  int64_t points = 0;              ///< A grid's number of points in the range. 0: all of kInteger; no grid for kReal.
+  int64_t points = 0;              ///< How many values a grid takes. 0: each integer (kInteger); for kReal, no grid.
   std::vector<std::string> choices{};
   std::optional<Condition> condition{};
 };

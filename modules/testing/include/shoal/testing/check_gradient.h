@@ -29,7 +29,7 @@ class GradientInputs {
 
 struct GradientCheck {
   std::vector<OpDef> ops = {};                ///< Ops of your own.
-  std::map<std::string, Tensor> inputs = {};  ///< Input tensors by name. With multiples of 1/64, no step is rounded.
+  std::map<std::string, Tensor> inputs = {};  ///< Input tensors by name. With multiples of 1/64, x +- `step` is exact.
   /// The inputs to differentiate for. Empty: all that are float32.
   std::vector<std::string> wrt = {};
   /// Each element is moved by `step` and by 2 * `step` in both directions. The op must have no kink within this distance.
