@@ -9,10 +9,10 @@
 namespace shoal::backends::portable {
 namespace {
 
-// The largest tile that fits into the registers. AVX2: six rows of sums (two vectors each), a row of the panel (two
-// vectors) and one factor fill sixteen registers. Arm: 32 registers hold six rows of four vectors. AVX-512: a row of a
-// panel is one vector, so a tile is two panels wide, and ten vectors are loaded for its 16 sums. Twelve rows would be 3 %
-// slower.
+// The largest tile that fits into the registers. AVX2 has sixteen: six rows of sums take two vectors each, a row of the
+// panel takes two, and a factor takes one. Arm has 32 registers, for six rows of four vectors. With AVX-512 a row of a
+// panel is one vector, so a tile is two panels wide. Eight rows then have 16 sums, for which ten vectors are loaded in each
+// step. Twelve rows would be 3 % slower.
 constexpr int64_t kTileRowsMax = kLanes == 16 ? 8 : kFusedInOne ? 6 : 2, kTilePanelsMax = kLanes == 16 ? 2 : 1;
 
 /// Reads a's elements for kRows rows. One address register serves three rows, since there are not enough registers for an

@@ -53,7 +53,7 @@ struct ProductCode {
 
 /// Returns all versions in this build that this processor can run, the widest first; never empty.
 std::span<const ProductCode* const> product_codes();
-/// The widest version.
+/// The version with the widest vectors that this processor can run.
 inline const ProductCode& product_code() { return *product_codes().front(); }
 
 }  // namespace shoal::backends::portable

@@ -7,7 +7,7 @@
 namespace shoal::backends::portable {
 namespace {
 
-constexpr int64_t kOutputsMax = 4, kStep = 16;  // The outputs of a tile, and the lanes of a sum.
+constexpr int64_t kOutputsMax = 4, kStep = 16;  // The most outputs of a tile; the partial sums of one sum.
 // AVX2: 12 sums, 3 vectors of x and 1 of w fill all 16 registers. AVX-512: 24 sums, 6 vectors of x and 1 of w take 31.
 constexpr int64_t kSmallRowsMax = kLanes == 16 ? 6 : kFusedInOne ? 3 : 1;
 
@@ -20,8 +20,8 @@ constexpr Bits kFromLane = {0, 1, 2, 3, 4, 5, 6, 7};
 constexpr Bits kFromLane = {0, 1, 2, 3};
 #endif
 
-// How many elements of each sum are added at a time, and how many bytes of w are multiplied with all of x before the next
-// ones. Both are small enough for the first-level cache.
+// How many elements of each sum are added at a time, and how many bytes of w are multiplied with all rows of x before the
+// loop goes on to other rows of w. Both are small enough for the first-level cache.
 constexpr int64_t kDepthBlock = 1024;
 constexpr int64_t kTogetherBytes = 32 << 10;
 
@@ -121,8 +121,8 @@ SHOAL_ALWAYS_INLINE void multiply_small_rows(const SmallBatchTile& tile, int64_t
 SHOAL_ALWAYS_INLINE void multiply_small_block(const SmallBatch& product, int64_t k, int64_t depth, int64_t first,
                                               int64_t last) {
   const bool begins = k == 0, ends = k + depth == product.in;
-  // Each tile of rows of x prefetches one of the rows of w that are needed next: the first tile row `last`, the second tile
-  // row last + 1, and so on.
+  // Rows of w from `last` on are needed after this block. Each tile of rows of x prefetches one of them: the first tile row
+  // `last`, the second tile row last + 1, and so on.
   int64_t next = last;
   for (int64_t row = 0, rows = 0; row < product.rows; row += rows, ++next) {
     const int64_t tiles = (product.rows - row + kSmallRowsMax - 1) / kSmallRowsMax;

@@ -6,7 +6,8 @@
 namespace shoal::backends::reference {
 namespace {
 
-/// An operand: a batch of matrices (or one matrix for all products), and element distances, transposed if the op says so.
+/// An operand: a batch of matrices, or one matrix for all products. If the op transposes the operand, rows and columns are
+/// swapped, and so are the distances between neighbouring elements (down, right).
 struct Operand {
   int64_t rows, columns;
   int64_t down, right;

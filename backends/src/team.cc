@@ -154,7 +154,7 @@ void Team::take_pieces(int rank, uint64_t job) {
   for (int i = 0; i < pieces; ++i) {
     const int number = (rank + i) % pieces;
     std::atomic<uint64_t>& claim = claims_[size_t(number)].number;
-    uint64_t free = 2 * job;  // A late helper finds the number of a later job here, and takes nothing.
+    uint64_t free = 2 * job;  // The number of a free claim. A late helper finds that of a later job, and takes no piece.
     if (claim.load(std::memory_order_relaxed) != free) continue;
     if (!claim.compare_exchange_strong(free, free + 1, std::memory_order_acquire, std::memory_order_relaxed)) continue;
     computes_a_piece = true;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The sending side of a connection: puts descriptors into the ring, and keeps the buffers that the peer may read.
+/// The sending side of a connection: writes a description of each message into a ring in shared memory, and keeps the
+/// buffers that the peer may still read.
 #include <array>
 #include <map>
 #include <memory>

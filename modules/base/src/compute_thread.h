@@ -33,7 +33,8 @@ class OffloadWaiter : public Waiter {
 class ComputeThread {
  public:
   explicit ComputeThread(Loop& loop) : loop_(loop) {}
-  /// Waits for the work that is running. Work that has not begun never runs, and its coroutines are never resumed.
+  /// Waits for the work that is running. Work that has not begun is never run, and the coroutines that wait for such work
+  /// are never resumed.
   ~ComputeThread();
 
  private:

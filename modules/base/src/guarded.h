@@ -21,8 +21,8 @@ inline void run_guarded(Work& work, [[maybe_unused]] const char* what) noexcept 
 #endif
 }
 
-/// As run_guarded(), for work whose result a coroutine awaits: if memory, threads or descriptors ran out, returns that
-/// error, for the coroutine.
+/// Like run_guarded(), for work whose result a coroutine awaits. If memory, threads or descriptors run out, returns this
+/// error, which the coroutine then gets.
 inline Result<void> run_awaited(Work& work, [[maybe_unused]] const char* what) noexcept {
 #if defined(__cpp_exceptions)
   try {

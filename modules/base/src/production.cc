@@ -148,7 +148,8 @@ Task<Result<void>> ProductionEnvironment::offload(Work work) {
 }
 
 void ProductionEnvironment::parallel_for(int64_t count, int64_t grain, const ThreadPool::Body& body) {
-  // The pool takes a body that is not const, since a call may change its captures. All chunks share the captures anyway.
+  // The pool takes a function object that is not const, since a call may change the object's captured variables. All chunks
+  // call the same object anyway.
   pool_->parallel_for(count, grain, const_cast<ThreadPool::Body&>(body));
 }
 

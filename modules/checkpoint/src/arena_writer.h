@@ -25,8 +25,8 @@ class ArenaWriter {
   /// Decides for each table of this arena whether the new checkpoint shares the table's files with the previous checkpoint
   /// (TableWriter::settle()). Call it after finish() of all arenas.
   Result<void> settle();
-  /// Appends an entry to `list` for each segment: where its bytes are. Changes of tables are in the file with the number
-  /// `patch_file` of PendingFiles: call this function after PatchFile has written it.
+  /// Appends an entry to `list` for each segment: where its bytes are. Call this function after PatchFile has written the
+  /// changes of tables. `patch_file` is the number that PendingFiles gave to the file with these changes.
   void list_written(uint32_t patch_file, std::vector<WrittenSegment>& list) const;
 
  private:

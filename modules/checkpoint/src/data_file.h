@@ -31,8 +31,8 @@ class DataFileWriter {
   /// name.
   static Result<std::unique_ptr<DataFileWriter>> create(Storage& storage, std::string path, ArenaLayout layout,
                                                         int64_t global_step, std::string_view name_ending = {});
-  /// Takes the next bytes of the arena whose layout create() got, and writes those that belong to a segment.
-  /// InvalidArgument for more bytes than this layout has.
+  /// Takes the next bytes of the arena, which has the `layout` of create(). Writes those bytes that belong to a segment of
+  /// this layout (a tensor or some of its rows), and drops all others. InvalidArgument for more bytes than the layout has.
   Result<void> append(std::span<const std::byte> bytes);
   /// Syncs and closes the file. InvalidArgument if fewer bytes were appended than the layout has.
   Result<void> finish();

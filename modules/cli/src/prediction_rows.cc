@@ -13,7 +13,8 @@
 namespace shoal::cli {
 namespace {
 
-/// Predictions: the name in the output, and the key of ExportedModel::predict().
+/// Predictions to print: for each its name in the output, and the key that it has in the result of
+/// ExportedModel::predict().
 using NamedKeys = std::vector<std::pair<std::string, std::string>>;
 
 std::string field_of(const Tensor& tensor, int64_t index, char separator) {

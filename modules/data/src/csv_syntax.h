@@ -37,8 +37,8 @@ enum class CsvState : uint8_t {
   kMistake,     ///< Behind a syntax error, which the splitter reports. Quotes are ignored up to the line end.
 };
 
-/// Returns the state behind the byte `c`. An LF outside of quotes ends a record and is not passed to this function. A CR
-/// outside of quotes is a mistake, except right before that LF, where the state that it gives is not used any more.
+/// Returns the state behind the byte `c`. Not for an LF outside of quotes, which ends a record. A CR outside of quotes
+/// gives kMistake. Before such an LF a CR is allowed nevertheless: then nobody uses the state behind the CR.
 inline CsvState csv_state_after(CsvState state, char c, const CsvSyntax& syntax) {
   if (state == CsvState::kQuoted) return c == '"' ? CsvState::kQuote : CsvState::kQuoted;
   if (state == CsvState::kMistake || c == '\r') return CsvState::kMistake;

@@ -98,7 +98,8 @@ Result<std::unique_ptr<ByteSource>> open_frames(std::unique_ptr<ReadableFile> fi
 class ZstdDecoder {
  public:
   static constexpr const char* kName = "zstd";
-  /// A block has at least three bytes of a header and one byte of contents, and unpacks to at most 128 KiB.
+  /// How many bytes one byte of input can become. A block takes at least three bytes for its header and one byte for its
+  /// contents, and unpacks to at most 128 KiB.
   static constexpr uint64_t kRatioMax = 32768;
   static constexpr uint64_t kPendingBytesMax = 256 << 10;
 

@@ -143,8 +143,8 @@ inline bool same_name(const std::string& a, const std::string& b) {
   return true;
 }
 
-/// Makes the tensors of `map` have the names of `count` columns of `like`, from column `first` on. The caller then gives
-/// each tensor its type and shape by ready_tensor().
+/// Gives `map` one tensor for each of the `count` columns of `like` from column `first` on, with the names of these
+/// columns. The caller then gives each tensor its type and shape by ready_tensor().
 void ready_names(TensorMap& map, const Item& like, size_t first, size_t count);
 /// Gives `map` tensors called `names`, which are in byte order. A map that has these names already stays as it is.
 void ready_names(TensorMap& map, const std::vector<std::string>& names);

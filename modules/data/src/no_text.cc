@@ -108,8 +108,8 @@ std::optional<std::string> other_encoding(std::string_view begin) {
 constexpr const char* kLoneCr =
     "has lines that end with CR alone, as those of old Macintosh programs; make them LF, for example with tr '\\r' '\\n'";
 
-/// Whether the first line contains a CR, outside of quotes, with other text right behind it. In such a file, a CR alone
-/// seems to end lines.
+/// True if the first line contains a CR outside of quotes that is followed neither by an LF nor by another CR. The lines of
+/// such a file seem to end with a CR alone.
 bool has_lone_cr(std::string_view begin, const CsvSyntax& syntax) {
   CsvState state = CsvState::kFieldBegin;
   for (size_t i = 0; i < begin.size() && (begin[i] != '\n' || state == CsvState::kQuoted); ++i) {

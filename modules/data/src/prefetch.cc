@@ -137,7 +137,7 @@ class PrefetchStage final : public BackgroundStage {
   StageContext& context_;
   std::unique_ptr<Stage> input_;  ///< The input. Only the thread that set `preparing_` uses it.
   const bool automatic_;
-  std::string position_;  ///< The input's position after the element returned last.
+  std::string position_;  ///< The input's saved state after the element that next() returned last.
 
   // The workers' mutex guards the members below.
   bool begun_ = false;

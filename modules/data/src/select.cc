@@ -91,8 +91,8 @@ class TakeWhileStage final : public OneInputStage {
   ElementNumber next_;  // For error messages: the number of the next element. Saved positions do not contain it.
 };
 
-/// Leaves out the first elements. A position stores index_ (of OneInputStage), which serves as a flag here: 0, or 1 once
-/// the first elements have been left out.
+/// Leaves out the first elements. A saved position of the dataset contains index_ (of OneInputStage), which is 0 here, or 1
+/// once the first elements have been left out.
 class SkipStage final : public OneInputStage {
  public:
   SkipStage(std::unique_ptr<Stage> input, int64_t count) : OneInputStage(std::move(input)), count_(count) {}

@@ -20,8 +20,8 @@ struct TextFiles {
   int64_t header_lines;
 };
 
-/// Reads the records one after another, and lets `Parser` turn each into an element. A position names a file and a place in
-/// it; resuming reads that file again from its start up to the place. A Parser has these members:
+/// Reads the records one after another, and lets `Parser` turn each into an element. A saved position contains a file and
+/// an offset in it. To resume, the stage reads this file again from its start up to the offset. A Parser has these members:
 ///
 ///   static bool is_passed_over(std::string_view record);  // Such a record is no element.
 ///   // Called for each file that has header lines, with the last of them.

@@ -174,7 +174,8 @@ Result<std::string> zip_name(std::string_view bytes, uint16_t flags, uint64_t of
   return std::string(bytes);
 }
 
-/// Reads one member of the directory from the front of `left`, and removes it from `left`, which begins at `offset`.
+/// Reads one member of the directory from the front of `left`, and removes the member's bytes from `left`. `offset` is the
+/// offset in the file at which `left` begins.
 Result<ZipEntry> read_zip_entry(std::string_view& left, uint64_t offset) {
   if (left.size() < kZipDirectoryBytes) return zip_damaged(offset, "its directory ends within a member");
   ZipFields fields(left);

@@ -66,7 +66,8 @@ Outputs sum_like_types(Types inputs, const Attributes&) {
   return invalid_argument("like " + to_string(inputs[1].shape) + " does not broadcast to x " + to_string(inputs[0].shape));
 }
 
-/// With the attribute "axes", x lacks those axes of `like` or has them with size 1; without it, x broadcasts to `like`.
+/// With the attribute "axes", x has the shape of `like` without these axes, or with size 1 for each of them. Without the
+/// attribute, x has any shape that broadcasts to `like`.
 Outputs broadcast_like_types(Types inputs, const Attributes& attributes) {
   SHOAL_TRY_VOID(expect_float(inputs[0], "x"));
   const DimShape &x = inputs[0].shape, &like = inputs[1].shape;
@@ -159,7 +160,7 @@ void add_reduce_ops(const AddOp& add) {
 namespace ops {
 namespace {
 
-/// A reduction over all axes has no attributes, as in descriptions that older versions wrote.
+/// A reduction over all axes gets no attributes, so that its description equals those that older versions wrote.
 Attributes reduction_attributes(const char* op, Value x, const ReduceOptions& options) {
   const int rank = x.rank();
   std::vector<int64_t> axes;

@@ -278,7 +278,7 @@ void JobPolicy::after_an_end(SteadyTime now) {
   if (any_runs() || any_waits()) return;
   switch (phase_) {
     case Phase::kTraining:
-    case Phase::kMoving: break;  // Not reached: some task runs or will be started.
+    case Phase::kMoving: break;  // Not reached: in both phases some task runs or will be started.
     case Phase::kFinishing:
     case Phase::kStopping: over_ = failure_; break;
     case Phase::kInterrupted: over_ = status_of_all(); break;

@@ -82,7 +82,7 @@ class Server {
   ChiefSeat chief_;
   // Set once this server was told to give way (to end early): the global step that a checkpoint has to reach first.
   std::optional<uint64_t> step_to_save_;
-  bool ended_before_ = false;  // True if job_ended() says that the job has ended: the chief is gone, and announced no end.
+  bool ended_before_ = false;  // True if job_ended() reported the job's end, which a lost chief had not announced.
   int trainer_connections_ = 0, peer_connections_ = 0;
   uint64_t accepted_ = 0;  // The number of accepted connections.
   SteadyTime lonely_since_;
@@ -124,8 +124,8 @@ Task<Result<void>> Server::run() {
   co_return outcome;
 }
 
-/// Closes all connections. If the job has ended, first tells this to the trainers that are still connected: some may
-/// compute a long step, and have not asked within kFarewell.
+/// Closes all connections. If the job has ended, first tells this to the trainers that are still connected: a trainer that
+/// computes a long step may have sent no request since the end of the job.
 void Server::end_connections(const Result<void>& outcome) {
   core_.close();
   commits_.close();
@@ -249,7 +249,7 @@ Task<Result<void>> Server::serve(std::unique_ptr<Connection> connection) {
 Task<Result<void>> Server::serve_session(Session& session) {
   auto first = co_await session.connection->receive(env_.after(kHelloTimeout));
   if (!first) {
-    const ErrorKind kind = first.error().kind();  // Unavailable (port scanner, early close) is not logged.
+    const ErrorKind kind = first.error().kind();  // Unavailable is not logged: a port scanner, or an early close.
     if (kind == ErrorKind::kDataLoss || kind == ErrorKind::kInvalidArgument)
       nonsense_.log(LogLevel::kWarning, "refused " + first.error().message());
     co_return Result<void>{};

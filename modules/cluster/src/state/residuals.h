@@ -2,10 +2,10 @@
 #pragma once
 /// The residuals of trainers that compress gradients with top-k (error feedback), if the server has them. A residual has
 /// the gradient values that the trainer has not sent yet. It is as large as a dense gradient, so trainers send it only for
-/// checkpoints. After hold() the server's reply to a trainer's next push asks for the residual as it was before that push,
-/// which belongs to exactly the version of the snapshot. If all trainers wait for the chief while it saves, there is no
-/// next push in time. So the chief announces its checkpoint in a push, and the replies to that update's pushes ask
-/// (kStatusSaveBit).
+/// checkpoints. hold() begins a snapshot. After it, the server's reply to a trainer's next push asks for the residual as
+/// the trainer had it before that push, which is the residual that belongs to the snapshot. If all trainers wait for the
+/// chief while it saves, no trainer makes a next push in time. So the chief announces its checkpoint in a push of its own,
+/// and the replies to the other pushes of the same update ask for residuals (kStatusSaveBit).
 #include <map>
 #include <span>
 #include <vector>
@@ -67,7 +67,7 @@ class Residuals {
   struct Due {
     uint64_t incarnation = 0;
     uint64_t last_push = 0;  // The trainer's newest push in the snapshot.
-    // The first push after the snapshot, whose reply asks for the residual; 0 if there is none yet.
+    // The number of the first push after the snapshot; the reply to this push asks for the residual. 0: no such push yet.
     uint64_t next_push = 0;
     Ref<const Buffer> arena;
   };

@@ -60,7 +60,7 @@ Result<PartGradient> ServerPart::decode(const transport::Chunk& chunk) const {
 }
 
 void ServerPart::open() {
-  next_ = std::exchange(weights_, {});  // Moved, not copied: unique() must see other owners only.
+  next_ = std::exchange(weights_, {});  // Moved: after a copy, unique() would never be true.
   if (next_.body->unique()) return;
   weights_ = std::exchange(next_, transport::make_weights(pool_, spec().arena_bytes));
 }

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// One part of a parameter server's shard: its weights, as the message that is sent, and its slots. Long work (an
-/// update, an encoding) runs outside of the strand; each function says on which thread it is called. While a function
-/// "on any thread" runs, the strand may call no function but at_hand().
+/// One part of a parameter server's shard: the weights, stored as the message that trainers receive, and the optimizer's
+/// slots. Long work (an update, an encoding) runs outside of the strand; each function says on which thread it is called.
+/// While a function runs that is called "on any thread", the strand may call no function but at_hand().
 #include <map>
 #include <optional>
 #include <vector>
@@ -18,7 +18,7 @@ namespace shoal::cluster {
 class ServerPart {
  public:
   ServerPart(ShardPart part, BufferPool& pool);
-  ServerPart(ServerPart&&) = default;  // No copies: a copy would point into the original.
+  ServerPart(ServerPart&&) = default;  // Moves only: a copy would point into the original.
 
   /// Fills weights and slots with their initial values. Called once, before all other functions, on any thread.
   Result<void> start(const ParallelFor& parallel_for = nullptr);
@@ -38,7 +38,7 @@ class ServerPart {
   /// Called on the strand: decides which memory the next version is written to. If nothing else refers to the memory of the
   /// newest version, the update overwrites it. Until close(), at_hand() then returns a message without weights.
   void open();
-  /// The approximate number of bytes that apply() touches in each arena, such as that of the weights.
+  /// The approximate number of bytes that apply() reads or writes in the memory of the weights, and in that of each slot.
   uint64_t bytes_of_update(std::span<const HeldPush* const> pushes, size_t part) const;
   /// Called on any thread. Makes one update of all these pushes, in their order. This part of the shard is number `part`,
   /// and takes the gradients of part number `part` of each push.
@@ -51,7 +51,7 @@ class ServerPart {
   /// Called on the strand: returns the message with this part of the newest weights (see ServerState::weights_at_hand()).
   /// If that message has not been made yet, the result has no weights (Message::body is null).
   transport::Message at_hand(transport::Encoding encoding, uint64_t has) const;
-  /// The approximate number of bytes that make() touches.
+  /// The approximate number of bytes of weights that make() reads.
   uint64_t bytes_of(transport::Encoding encoding, uint64_t has) const;
   /// Called on any thread: makes the message with this part of the newest weights (see ServerState::make_weights()).
   transport::Message make(transport::Encoding encoding, uint64_t has, uint64_t global_step);
@@ -73,10 +73,10 @@ class ServerPart {
   Shard shard_;
   transport::Message weights_;
   transport::Message next_;  // The version that is being made, from open() to close().
-  // Encoded forms of the newest version; a null body means: not made yet.
+  // Encoded forms of the newest version. An entry whose Message::body is null has not been made yet.
   std::map<transport::Encoding, transport::Message> encoded_;
   std::vector<Contribution> contributions_;  // What each push adds to the update that is being made.
-  std::vector<SegmentRows> segment_rows_;    // For each segment, the rows of the update or reply that is being made.
+  std::vector<SegmentRows> segment_rows_;    // For each segment, the rows that the present update or reply contains.
   RowHistory history_;
 };
 

@@ -74,7 +74,8 @@ Result<bool> Evaluating::may_go_on(Logger& log, EvalStatus status) {
   return yes;
 }
 
-/// Removes unfinished exports of earlier processes, also those of exporters that may not write again.
+/// Removes the unfinished exports of earlier processes. Searches the folders of all exporters, since an exporter that makes
+/// no further export would leave them there.
 void Evaluating::sweep_exports(Environment& env) const {
   for (const auto& exporter : spec_.exporters) remove_temporary_files(env, export_folder(*exporter), {kUnfinishedExport});
 }

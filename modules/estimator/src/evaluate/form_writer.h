@@ -25,7 +25,7 @@ convert::TrainedModel trained_model_of(Graph& graph, const EstimatorSpec& spec, 
 /// none.
 Result<void> check_proof(ExportFormat format, const ExportProof& proof);
 
-/// The files of the format, or the reason why the export is not published.
+/// What write_form() makes: the files of the requested format, or the reason why the export is not published.
 struct WrittenForm {
   std::vector<ExportedFile> files;
   std::string refusal;

@@ -12,10 +12,10 @@ class LocalEvaluation final : public CheckpointListener {
  public:
   enum class Last {
     kInTraining,  ///< end() makes the last evaluation, before training ends.
-    /// After the job's end, evaluate_last() makes the last evaluation, so that no other task waits for the master. Used at
-    /// max_steps and after an interrupt. At max_steps a master that is killed during this evaluation finds at its restart
-    /// that the job has ended, and only evaluates again. An interrupt leaves the job only 20 s. In all other cases end()
-    /// makes the evaluation, because a restarted master would continue training and need its servers.
+    /// evaluate_last() makes the last evaluation after the job's end, so that no other task has to wait for it. Used at
+    /// max_steps and after an interrupt. At max_steps, a master that is killed during this evaluation finds at its next
+    /// start that the job has ended, and only evaluates again. After an interrupt the job has only 20 s to end. In all
+    /// other cases end() makes the evaluation, because a restarted master would continue training and need its servers.
     kAfterTheJobsEnd,
   };
   LocalEvaluation(Environment& env, const Estimator& estimator, const EvalSpec& spec, std::optional<int64_t> max_steps,

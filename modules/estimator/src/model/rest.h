@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The "rest" of a model: everything that it computes with besides its meaning (shoal/graph/meaning.h), such as constants,
-/// means, rates and update rules. People change these on purpose, so a later start only reports a change.
+/// The "rest" of a model: all that it computes with, such as constants, means, rates and update rules, except for what its
+/// ids and logits stand for (shoal/graph/meaning.h). People change these on purpose, so a later start only reports a
+/// change.
 #include <map>
 #include <string>
 #include <string_view>
@@ -12,8 +13,8 @@
 
 namespace shoal {
 
-/// Constants and rules of a model, by names in words ("constants of input_layer", "learning_rate"). A value is a number or
-/// a hash, as text.
+/// Constants and rules of a model, each under a name for people ("constants of input_layer", "learning_rate"). A value is a
+/// number or a hash, as text.
 using Rest = std::map<std::string, std::string>;
 
 /// Returns the constants and rules of a model in training: the constants from which the loss is computed, by their
@@ -24,14 +25,14 @@ Rest rest_of(Value loss, const nn::TrainOp& train_op);
 
 /// The versions of the user's own ops that have nodes in `graph`, in the form that rest_of() uses.
 Rest op_versions_of(const Graph& graph);
-/// Lists the user's own ops whose version in `graph` differs from the version in the model that `recorded`, a text of
-/// encode_rest(), describes: "op my_bend (version 1 there, version 2 in this program)". Leaves out ops that only one of the
-/// two models has. Empty: no version differs, or `recorded` does not say.
+/// Lists the user's own ops whose version in `graph` is another one than in the model that `recorded` describes: "op
+/// my_bend (version 1 there, version 2 in this program)". `recorded` is a text of encode_rest(). Leaves out ops that only
+/// one of the two models has. Empty: no version differs, or `recorded` has no versions.
 std::string op_version_difference(std::string_view recorded, const Graph& graph);
 /// Like the function above, but for all of the user's ops in `catalogue`, whether a graph uses them or not.
 std::string op_version_difference(std::string_view recorded, const OpCatalogue& catalogue);
 
-/// One line of JSON: {"version":1,"rest":{...}}.
+/// Writes one line of JSON: {"version":1,"rest":{...}}.
 std::string encode_rest(const Rest& rest);
 /// Reads the text of encode_rest(). DataLoss says what is wrong with any other text.
 Result<Rest> decode_rest(std::string_view text);

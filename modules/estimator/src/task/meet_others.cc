@@ -73,8 +73,8 @@ Result<Met> meet_by(std::shared_ptr<Part> part, const cluster::TaskConfig& task)
   return Met{.task = std::move(complete), .membership = std::move(part)};
 }
 
-/// Checks who may join before anything is opened: beyond loopback addresses, a token, a certificate or --insecure is
-/// needed. Host names are not looked up.
+/// Checks, before any socket is opened, that not just anybody can join the job: unless all rendezvous addresses are
+/// loopback addresses, a token, a certificate or --insecure is needed. Host names are not resolved for this check.
 Result<void> check_reach(const cluster::Place& place, const transport::LinkOptions& link) {
   const bool on_loopback = std::ranges::all_of(place.rendezvous, cluster::is_loopback_address);
   return on_loopback || link.credential || link.insecure ? Result<void>() : Result<void>(needs_credential());
@@ -106,8 +106,9 @@ Result<void> choose_meeting_scheme(Environment& env, const RunConfig& config, cl
   return {};
 }
 
-/// Returns a function that tells by the end mark in model_dir whether the job has ended. Rank 0, the chief, accepts only an
-/// end mark of its own launch (SHOAL_RUN). Other ranks accept what EndOfJob accepts, since they may start after the end.
+/// Returns a function that says whether the job has ended, by the file in model_dir that is written at the end of training
+/// (end_mark.h). Rank 0, the chief, accepts only a file of its own launch (SHOAL_RUN). All other ranks may start after the
+/// end, and follow the rules of EndOfJob.
 std::function<bool()> asks_folder(Environment& env, const RunConfig& config) {
   if (!config.model_dir()) return nullptr;
   if (config.task().place->rank != 0) {
@@ -133,7 +134,8 @@ Result<Met> meet_as_a_process(const RunConfig& config, cluster::RendezvousOption
   production.stop = host.stop;
   production.stop_also = config.stop();
   if (const std::shared_ptr<Environment>& own = config.own_environment()) {
-    // The rendezvous runs on a thread of its own, and therefore needs an environment of its own.
+    // `own` is the environment of the task. The rendezvous runs on a thread of its own, and therefore in another
+    // environment. Of `own` it uses only the log, the storage and the interrupts.
     production.sink = [own](const LogRecord& record) { own->log().log(record.level, record.message); };
     production.storage = std::shared_ptr<Storage>(own, &own->storage());
     production.stop_also = own->interrupted();

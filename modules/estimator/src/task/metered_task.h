@@ -10,7 +10,7 @@
 namespace shoal {
 
 /// The number of the task in its job, in the order of `shoal launch`: chief or master, parameter servers, workers,
-/// evaluator. Gaps in a sparse list of nodes do not count. 0 without a cluster.
+/// evaluator. If a role lists only some indexes, its tasks are still numbered without gaps. 0 without a cluster.
 int32_t number_in_job(const cluster::TaskConfig& task);
 
 /// Opens the endpoint at the address `metrics`; null if that is None. `host` supplies the process's credential. Errors:

@@ -52,8 +52,9 @@ class [[nodiscard]] Error {
   Error with_context(std::string_view context) &&;
   Error with_context(std::string_view context) const&;
 
-  /// The exception from the user's code that caused this error, or null. raise() throws it unchanged. Only in place of
-  /// a plain shoal::Exception, raise() throws a new one with this error's sentence, which has the context of all layers.
+  /// The exception from the user's code that caused this error, or null. raise() throws this exception unchanged, unless it
+  /// is a plain shoal::Exception: then raise() throws a new one with this error's sentence, which has the context of all
+  /// layers.
   const std::exception_ptr& cause() const { return cause_; }
   Error with_cause(std::exception_ptr cause) &&;
 

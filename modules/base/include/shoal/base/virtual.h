@@ -49,7 +49,8 @@ class VirtualWorld {
   explicit VirtualWorld(uint64_t seed = 1) : VirtualWorld(VirtualWorldOptions{.seed = seed}) {}
   ~VirtualWorld();  ///< Kills all tasks and waits for all programs to end.
 
-  /// Adds a task and returns its environment, which the world owns. Its offload() and pool() run work inline.
+  /// Adds a task and returns its environment, which this object owns. Work that the environment's offload() and pool() get
+  /// runs on the thread that drives the simulation.
   Environment& add_task(TaskOptions options = {});
   /// Runs `body` as the program of `task`, from the next run_until() on. A task has at most one program. The program has a
   /// thread of its own, which never runs at the same time as anything else of this world.

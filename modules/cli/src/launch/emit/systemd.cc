@@ -69,8 +69,8 @@ LockPersonality=yes
 WantedBy=multi-user.target
 )";
 
-/// How many starts of a task systemd allows within window(): the first one and `restarts` more. systemd also counts starts
-/// by hand and starts after status 143, which happen with 0 restarts (Restart=no), too. So 0 gives the default limit.
+/// How many starts of a task systemd allows within window(): the first one and `restarts` more. With 0 restarts
+/// (Restart=no) the limit is the default one, since systemd also counts starts by hand and starts after status 143.
 int64_t starts(int64_t restarts) { return restarts == 0 ? PolicyOptions().max_restarts + 1 : restarts + 1; }
 
 /// The time over which systemd counts starts: a day, or longer if all restarts may take more than a day. Over a

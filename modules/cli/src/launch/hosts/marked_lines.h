@@ -26,7 +26,7 @@ class MarkedLines {
 
  private:
   std::string mark_;
-  std::string held_{};  // Bytes that take() has not yet assigned: an incomplete report, or the beginning of a mark.
+  std::string held_{};  // An incomplete report, or bytes that may be the beginning of mark_.
 };
 
 }  // namespace shoal::cli::launch

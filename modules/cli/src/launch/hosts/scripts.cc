@@ -169,7 +169,8 @@ std::string port_text(uint16_t port) {
 
 std::string bootstrap(size_t script_bytes) {
   // dd reads byte by byte (bs=1). With larger blocks it could also take bytes that follow the script, and the script could
-  // not read these. The text in single quotes has none itself, so that any login shell of the user can run the command.
+  // not read these. The text between the two single quotes contains no single quote, so that any login shell of the user
+  // can run the command.
   return "exec /bin/sh -c 'script=$(dd bs=1 count=" + std::to_string(script_bytes) + " 2>/dev/null) && eval \"$script\"'";
 }
 

@@ -48,7 +48,8 @@ struct Place {
   std::vector<std::string> hosts{};        ///< The job's hosts, rank 0's first; empty if they are not known.
   /// The address (host:port) where rank 0 answers, or several addresses to try in turn. Empty: not known.
   std::vector<std::string> rendezvous{};
-  /// The name by which others find this task's host; empty: the address from which rank 0 sees the task connect.
+  /// The name by which other tasks find this task's host. Empty: they use the address from which this task connects to rank
+  /// 0.
   std::string own_host = {};
   /// A name that tells this job from others of its kind, for example SHOAL_RUN; empty if there is none.
   std::string run = {};
@@ -75,12 +76,12 @@ struct FoundPlace {
   std::optional<Place> place;  ///< Nothing if the variables that were read give no rank.
   std::vector<std::string> warnings;
 };
-/// Reads SHOAL_RANK and SHOAL_WORLD_SIZE alone: an explicit choice of the user. InvalidArgument naming the variable
-/// that is missing or garbled.
+/// Reads only SHOAL_RANK and SHOAL_WORLD_SIZE, by which users give a task its rank themselves. InvalidArgument names the
+/// variable that is missing or garbled.
 Result<FoundPlace> explicit_place(const GetEnv& getenv);
-/// Reads the variables of each engine, in the order of ConfigSource. The innermost engine that gives a rank is used,
-/// with a warning if another engine gives a different one. `only`: reads this engine's variables alone. InvalidArgument
-/// naming the variable.
+/// Reads the variables by which each engine (Slurm, MPI, torchrun, ...) tells a process its rank, in the order of
+/// ConfigSource. If several engines give a rank, since one runs within another, the innermost one is used, with a warning
+/// if the ranks differ. `only`: reads this engine's variables alone. InvalidArgument names the variable.
 Result<FoundPlace> engine_place(const GetEnv& getenv, std::optional<ConfigSource> only = {});
 
 /// InvalidArgument if the job has other tasks, and `place` has no address at which the tasks can meet.

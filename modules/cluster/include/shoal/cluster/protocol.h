@@ -219,7 +219,8 @@ struct Prepare {
 std::string to_json(const Prepare& prepare);
 Result<Prepare> parse_prepare(std::string_view json);
 
-/// The state of one shard: when training with a loaded model begins ("ready"), or in a snapshot ("held").
+/// The text of two messages, which has the state of one shard: "ready", when training with a loaded model begins, and
+/// "held", for a snapshot.
 struct StateText {
   uint64_t epoch = 0;
   uint64_t global_step = 0;

@@ -44,10 +44,10 @@ class RemoteStore : public Store {
   /// caller then calls leave().
   virtual Task<Result<void>> tell_failure(Error why, Deadline deadline) = 0;
   /// Tells servers that this trainer makes no more pushes, but stays; in synchronous training the others go on without it.
-  /// The store fills in newest_push of `rest`. If rest.waits is true, the answer comes after a second, or earlier with
-  /// news, and a broken connection is made again until `deadline`. Otherwise only connected servers are told. Cancelled if
-  /// the job has ended, or on an interrupt. Unavailable if the trainer has to call attach() again: the model was loaded
-  /// anew, or the job cancels its request to stop.
+  /// The store fills in newest_push of `rest`. If rest.waits is false, only connected servers are told. If it is true, a
+  /// broken connection is made again until `deadline`, and the answer comes after a second, or earlier if the job ends or
+  /// the trainer has to go on. Cancelled if the job has ended, or on an interrupt. Unavailable if the trainer has to call
+  /// attach() again, because the model was loaded anew, or because the job has cancelled its request to stop.
   virtual Task<Result<RestNews>> rest(Rest rest, Deadline deadline) = 0;
   /// Called by the chief: asks all trainers to stop after their current step.
   virtual Task<Result<void>> request_stop(Deadline deadline) = 0;

@@ -38,8 +38,8 @@ class CsvReader {
   ~CsvReader();
 
   /// Gives the columns the names `names` from left to right, whatever the header lines say. Call it before the first
-  /// record. If the last header line is a header with as many columns, returns its fields, else none. InvalidArgument,
-  /// with both lists of names, if that header has one of `names` over another column.
+  /// record. If the last header line is a header with as many names, returns the names in it, else none. InvalidArgument,
+  /// with both lists of names, if one of `names` stands at another position in that header.
   Result<std::vector<std::string>> name_columns(const std::vector<std::string>& names);
   /// Returns the fields of the next record as text, however many there are. An empty line is a record of one empty field.
   /// Returns no fields at the end of the text.
@@ -64,7 +64,7 @@ class CsvReader {
   Hidden<State> state_;
 };
 
-/// Returns the end of an error message, a question, if a header has only one name and that name contains another usual
+/// Returns a question to append to an error message if a header has only one name, and this name contains another usual
 /// separator. For a name with a semicolon: `; is ";" the separator?`. Else returns "".
 std::string separator_hint(const std::vector<std::string>& names);
 /// Returns `text` as one field of a record, in quotes where it needs them (RFC 4180, 2.6 and 2.7).

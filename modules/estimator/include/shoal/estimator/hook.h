@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Hooks: a user's own code around the steps of training, evaluation and prediction. All callbacks of one task run on one
-/// thread, one at a time, and may block. An exception of a callback ends the run and leaves it unchanged.
+/// thread, one at a time, and may block. If a callback throws an exception, the run ends, and its caller gets this
+/// exception unchanged.
 #include <cstdint>
 #include <string>
 #include <string_view>
