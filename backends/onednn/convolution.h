@@ -24,7 +24,8 @@ struct Convolution {
   Convolution(const Context& context, const Attributes& attributes, const Shape& image_, const Shape& filters_,
               const Shape& result_);
 
-  /// Describe the filters: kernel() in the layout of a program, kernel_any() with a layout that the primitive chooses.
+  /// Return descriptions of the filters: kernel() in the layout of a program, kernel_any() with a layout that the primitive
+  /// chooses.
   dnnl::memory::desc kernel() const;
   dnnl::memory::desc kernel_any(dnnl::memory::data_type type) const;
 

@@ -32,8 +32,8 @@ struct Matrices {
   }
 };
 
-/// A single product of two matrices, computed as the product of a dense layer or of one of its gradients. Null if both are
-/// transposed.
+/// A single product of two matrices, computed as the product of a dense layer or of one of its gradients. Returns null if
+/// both operands are transposed.
 std::unique_ptr<Kernel> make_dense_product(const KernelRequest& request, const Matrices& a, const Matrices& b) {
   if (a.transposed && b.transposed) return nullptr;
   if (b.transposed) return dense_product(request, {a.rows, b.columns, a.columns});

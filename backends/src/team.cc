@@ -69,7 +69,8 @@ class Team::CoreWatch {
     return now - since_ > kWhile;
   }
   void slept(Clock::duration time) { slept_ += time; }
-  /// Returns how long this thread should pause; zero for not at all. Called between two loops.
+  /// Returns for how long this thread should pause (zero: it should not), if other programs use its core. Called between
+  /// two loops.
   Clock::duration look(int threads) {
     const auto now = Clock::now();
     const Clock::duration wanted = now - looked_ - slept_;

@@ -33,8 +33,8 @@ class Outbox {
     kSocketFull,  ///< The peer must be told of new memory, but the control socket is full.
     kGone,        ///< The peer has closed the control socket.
   };
-  /// Publishes `message`, whose body (if any) lies in shared memory. has_room() has to be true. Unavailable if memory
-  /// cannot be passed on.
+  /// Publishes `message`, whose body (if any) lies in shared memory. has_room() has to be true. Unavailable if new shared
+  /// memory cannot be passed on to the peer.
   Result<Put> put(const Message& message, bool farewell);
   /// True if the body of `message` lies in shared memory.
   bool can_reach(const Message& message) const;

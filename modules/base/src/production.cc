@@ -100,7 +100,7 @@ ProductionEnvironment::ProductionEnvironment(ProductionOptions options)
 
 ProductionEnvironment::~ProductionEnvironment() {
   signals_.reset();
-  transports_.clear();  // Before other members are destroyed: transports may post work and read the clock.
+  transports_.clear();  // Before other members are destroyed, since transports may still post work and read the clock.
 }
 
 void ProductionEnvironment::run_until_done(Task<void> entry) {

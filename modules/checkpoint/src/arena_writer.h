@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Writes the arena of a shard, a block of memory with many tensors. Tensors that change little between saves ("tables")
-/// are compared with the previous checkpoint (TableWriter). If it does not have a table, the table goes to a file that a
-/// later checkpoint can share. All other tensors go to a second file.
+/// are compared with the previous checkpoint (TableWriter). If that checkpoint does not have a table, the table goes to a
+/// file that a later checkpoint can share. All other tensors go to a second file.
 #include <functional>
 #include <memory>
 #include <span>

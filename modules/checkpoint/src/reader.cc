@@ -101,7 +101,7 @@ Error Reader::damaged(std::string_view what, FileKind kind) const {
   return data_loss("checkpoint " + prefix_ + ": " + std::string(what) + "; " + help);
 }
 
-/// Files that are open stay readable even if they are deleted later.
+/// Opens all files now, since a file that is open stays readable even if it is deleted later.
 Result<bool> Reader::open_files(Storage& storage) {
   files_.clear();
   for (const DataFile& file : manifest_.files) {

@@ -129,9 +129,9 @@ class ZstdDecoder {
 class Lz4Decoder {
  public:
   static constexpr const char* kName = "lz4";
-  /// A byte of input adds at most 255 bytes to the length of a match.
+  /// How many bytes one byte of input can become, rounded up: it adds at most 255 bytes to the length of a match.
   static constexpr uint64_t kRatioMax = 256;
-  /// The decoder may hold back two blocks of the largest size.
+  /// The most unpacked bytes that the decoder may not have returned yet: two blocks of the largest size.
   static constexpr uint64_t kPendingBytesMax = 8 << 20;
 
   Lz4Decoder() = default;

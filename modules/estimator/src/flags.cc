@@ -50,7 +50,8 @@ CLI::Validator one_of(std::vector<std::string> names) {
       "");
 }
 
-/// Adds a list flag. CLI11 takes the list as one text; the check reads it, so that an error names the wrong element.
+/// Adds a list flag. CLI11 gets the whole list as one text. A check of Shoal's own reads the list, so that an error names
+/// the wrong element.
 void add_list(CLI::Option& option, const ProgramFlag& flag) {
   const auto check = [&flag](std::string& text) {
     const Result<Params::Item> list = read_list(text, flag);

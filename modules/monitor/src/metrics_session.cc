@@ -50,7 +50,7 @@ class StreamSession final : public MetricsSession, public std::enable_shared_fro
   bool idle() const override { return idle_; }
 
  private:
-  static constexpr size_t kAheadBytes = 1024;  // For bytes of requests that arrive before the previous answer is sent.
+  static constexpr size_t kAheadBytes = 1024;  // For bytes of the next requests that arrive before the last answer is sent.
   using Self = std::shared_ptr<StreamSession>;
 
   /// True after close(). Handlers of operations that had finished before close() still run.

@@ -97,7 +97,7 @@ class Server {
 
 Task<Result<void>> Server::run() {
   transport::LinkOptions link = options_.link;
-  // Twice the trainers: a trainer that connects again may have two connections for a while. 64 are spare.
+  // Twice the trainers, since a trainer that connects again may have two connections for a while; 64 more are spare.
   const int all = 2 * options_.trainers + int(options_.servers.size()) + 64;
   link.connections_max = std::max(link.connections_max, all);
   SHOAL_CO_TRY(listener_, co_await listen(env_, options_.listen_at, link, env_.after(options_.ready_timeout)));
@@ -135,7 +135,7 @@ void Server::end_connections(const Result<void>& outcome) {
     last.head.status = kStatusStopBit;
     last.head.epoch = state_.epoch();
     last.head.global_step = state_.global_step();
-    // May fail: then the trainer learns of the end when its connection is closed below.
+    // If this fails, the trainer learns of the job's end when its connection is closed below.
     static_cast<void>(session->connection->try_send(last));
   }
   // close() resumes the coroutine that receives from the connection, which removes connections from the list.
@@ -201,8 +201,8 @@ Task<Result<void>> Server::supervise() {
   }
 }
 
-/// True if this server, which was told to end early, can end without loss: it holds no model, or a checkpoint has the state
-/// that the server had when it was told. Also asks the chief for such a checkpoint.
+/// True if this server, which was told to end early, can end without loss. That is so if it holds no model, or if a
+/// checkpoint has the state that the server had when it was told to end. Also asks the chief for such a checkpoint.
 bool Server::may_give_way() {
   if (state_.phase() != Phase::kReady) return true;
   const uint64_t step = state_.global_step();
@@ -214,7 +214,7 @@ bool Server::may_give_way() {
     }
   }
   core_.ask_to_save();
-  return core_.is_saved(std::min(*step_to_save_, step));  // The lower step, since a restore may have set the step back.
+  return core_.is_saved(std::min(*step_to_save_, step));  // The lower of both, since a restore may have set the step back.
 }
 
 Duration Server::orphaned_after() const { return std::min<Duration>(kOrphaned, options_.ready_timeout / 2); }

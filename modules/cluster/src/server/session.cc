@@ -21,7 +21,7 @@ std::string with_origin(std::string name, std::string_view origin) {
   return name;
 }
 
-/// The error for a task whose hello alone shows, without a comparison of models, that it belongs to another job.
+/// The error for a task of another job. Its hello alone shows that the job is another one, without a comparison of models.
 Error of_another_job(const transport::Hello& hello, const std::string& theirs, const std::string& ours) {
   return failed_precondition("two jobs at one address: " + with_origin(name_of(hello), hello.origin) + " is of " + theirs +
                              ", this server is of " + ours +

@@ -77,8 +77,9 @@ Task<Result<Message>> ServerLinks::control(size_t shard, std::string_view verb, 
   co_return co_await request(shard, std::move(message), deadline);
 }
 
-/// Receives the messages of earlier answers that are still on their way (late messages) from all servers, since a server
-/// usually sends these before it answers a new request. Returns `deadline`, extended by the time that the receiving took.
+/// Late messages are those of earlier answers that are still on their way. Receives the late messages of all servers, since
+/// a server usually sends them before it answers a new request. Returns `deadline`, extended by the time that the receiving
+/// took.
 Task<Deadline> ServerLinks::after_late(Deadline deadline) {
   const SteadyTime before = env_.now();
   for (auto& link : links_) {

@@ -148,7 +148,7 @@ Result<void> EvaluatorTask::look_at_run() {
   const auto run = checkpoint::read_run(env_.storage(), options_.estimator.model_dir());
   if (!run) return {};
   const std::string id = *run ? (*run)->id : std::string();
-  // Remembers the run's id only once a checkpoint was evaluated: before, a restarted chief may find an empty folder and
+  // Remembers the run's id only once a checkpoint was evaluated. Until then, a restarted chief may find an empty folder and
   // begin another run.
   if (run_.empty() && evaluating_.last_prefix()) run_ = id;
   if (run_.empty() || id == run_) return {};

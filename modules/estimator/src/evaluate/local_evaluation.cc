@@ -17,7 +17,7 @@ bool LocalEvaluation::after_save(RunContext& context, uint64_t step, const std::
     first_step_ = step;
     return false;
   }
-  if (env_.leaving().stop_requested()) return false;  // This task restarts, and then evaluates this checkpoint.
+  if (env_.leaving().stop_requested()) return false;  // This task is being restarted, and evaluates later.
   if (ending_) return false;                          // The job ends now: evaluate_last() evaluates this checkpoint.
   told_to_end_ = !value_or_raise(evaluating_.may_look(env_.log()));
   if (told_to_end_) return true;
@@ -89,7 +89,7 @@ Result<void> LocalEvaluation::check_newest() {
 }
 
 void LocalEvaluation::evaluate(uint64_t step, const StopToken& stop) {
-  if (last_step_ == step) return;  // Evaluated already: after a recovery this step is saved again.
+  if (last_step_ == step) return;  // Evaluated before; a recovery saves this step again.
   value_or_raise(check_newest());
   last_started_ = env_.now();
   const Result<void> evaluated = evaluating_.evaluate(env_, newest_prefix_, stop);

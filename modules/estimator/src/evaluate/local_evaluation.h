@@ -58,8 +58,8 @@ class LocalEvaluation final : public CheckpointListener {
   const EvalSpec& spec_;
   const RunConfig& config_;
   const Last last_;
-  // Stops if the program cancels a local run. Then the current evaluation ends early and the last one is not made, because
-  // the program waits for the thread of this run.
+  // Stops if the program cancels a local run. The current evaluation then ends early, and the last evaluation is left out,
+  // because the program waits for the thread of this run.
   const StopToken cancel_;
   const StopSource give_up_;  // Ends the current evaluation, unless it is the last one.
   const StopCallback on_cancel_;

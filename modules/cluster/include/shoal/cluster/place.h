@@ -14,7 +14,8 @@
 
 namespace shoal::cluster {
 
-/// Where the description of a task came from. The first source that is present is used, in this order.
+/// The sources from which a task may learn its rank and its job. They are searched in this order, and the first one that is
+/// present is used.
 enum class ConfigSource : uint8_t {
   kOption,
   kTfConfig,

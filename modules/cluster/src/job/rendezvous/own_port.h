@@ -9,7 +9,7 @@
 namespace shoal::cluster {
 
 struct OwnPort {
-  std::unique_ptr<transport::Listener> listener;  ///< Keeps the port from other processes; serves nobody.
+  std::unique_ptr<transport::Listener> listener;  ///< Occupies the port until the task listens there.
   std::string address;                            ///< The address for the other tasks; empty for an evaluator.
 };
 

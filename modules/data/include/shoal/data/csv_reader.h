@@ -22,9 +22,9 @@ using ReadBytes = std::function<Result<size_t>(std::span<std::byte>)>;
 /// Reads records as Dataset::csv() does. One thread at a time.
 ///
 ///   shoal::data::CsvReader reader(read, "standard input", options);
-///   const auto names = reader.header();     // Where the text has one.
+///   const auto names = reader.header();     // If the text has a header.
 ///   reader.expect(columns, unused);
-///   while (reader.next(element)) ...        // Errors left out.
+///   while (reader.next(element)) ...        // The checks for errors are left out here.
 class CsvReader {
  public:
   /// Opens a file, plain or compressed (gzip, zstd, lz4). Errors are those of Storage::open(). The reader's first call

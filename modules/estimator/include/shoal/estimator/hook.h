@@ -27,7 +27,7 @@ class KernelObserver;
 /// Values of a graph, each with a name.
 using NamedValues = std::vector<std::pair<std::string, Value>>;
 
-/// A name in the model, and the value or other thing that has the name.
+/// A name in the model, and what has this name: a value of the graph, or something else such as a metric.
 struct ModelName {
   std::string name;
   Value value = {};                 ///< The value of this name; invalid if the name stands for a metric or other thing.

@@ -28,8 +28,8 @@ Value conv1d(Value x, Value kernel, Value bias = {}, const Conv1dOptions& option
 struct Conv2dTransposeOptions {
   /// The distance in the result between neighbouring pixels of x, down and right; each >= 1.
   std::array<int64_t, 2> strides{1, 1};
-  /// The padding of the conv2d whose direction this op reverses. So it does not extend x: it says how many rows and columns
-  /// are cut off the borders of the result.
+  /// The padding of the conv2d whose direction this op reverses. The padding does not extend x here: it says how many rows
+  /// and columns are cut off the borders of the result.
   Padding padding = Padding::valid();
   /// Rows and columns that are added at the bottom and right of the result; each below the stride.
   std::array<int64_t, 2> output_padding{0, 0};

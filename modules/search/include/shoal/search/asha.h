@@ -18,9 +18,9 @@ namespace shoal::tuning {
 
 struct AshaOptions {
   int64_t min_steps = 0;  ///< Steps of the first rung, 1 or more.
-  int64_t max_steps = 0;  ///< Steps of a trial that is never ended early; more than min_steps.
+  int64_t max_steps = 0;  ///< Steps of a complete trial, which ASHA did not end; more than min_steps.
   int64_t eta =
-      3;  ///< 2 or more. One in `eta` trials passes a rung; each rung has `eta` times the steps of the one before.
+      3;  ///< 2 or more. One in `eta` trials goes on beyond a rung; each rung has `eta` times the steps of the last.
   Goal goal = Goal::kMin;
 };
 
