@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Convolutions on [N,H,W,C] images, and their division into parts. Filters are reordered from [O,I,KH,KW] to the layout
-/// that each primitive asks for (once for each version of the weights), and their gradients are reordered back: the only
-/// combination that is fast in both oneDNN 2.6 and 3.x.
+/// that each primitive asks for, once for each version of the weights. The gradients of filters are reordered back. No
+/// other combination of layouts is fast in both oneDNN 2.6 and 3.x.
 #include <optional>
 #include <vector>
 

@@ -33,8 +33,8 @@ struct ProductCode {
   int64_t panels_together;  ///< The largest width of a tile, in panels.
   /// c = a b, or c += a b, for `rows` rows.
   void (*multiply_rows)(const PanelTile& tile, int64_t rows);
-  /// Packs `rows` rows of a matrix that is stored as its transpose: a has `depth` lines of `rows` elements, `stride` apart.
-  /// The packed rows form tiles of the sizes that multiply_rows() uses.
+  /// Packs `rows` rows of a matrix of which the transpose is stored: `depth` lines of `rows` elements each, from a on,
+  /// `stride` elements apart. The packed rows form tiles of the sizes that multiply_rows() uses.
   void (*pack_left)(const float* a, int64_t stride, int64_t depth, int64_t rows, float* left);
   // Used by few_rows.h: computes columns [first, last) of y = x w^T + bias; a null bias adds nothing.
   void (*few_rows_dense)(const FewRows& sizes, const float* x, const float* w, const float* bias, float* y, int64_t first,

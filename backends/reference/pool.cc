@@ -42,7 +42,7 @@ std::unique_ptr<Kernel> make_max_pool(const KernelRequest& request) {
   });
 }
 
-/// Windows may overlap, so one pixel may get several gradients: summed in float32 in the order of the windows.
+/// Windows may overlap, so one pixel may get several gradients. They are summed in float32, in the order of the windows.
 std::unique_ptr<Kernel> make_max_pool_grad(const KernelRequest& request) {
   const Windows pool = windows_of(request, request.outputs[0].shape, request.inputs[0].shape);
   return make_loop([pool](const KernelCall& call) -> Result<void> {

@@ -19,7 +19,7 @@ struct OwnedFile {
   std::string remedy;  ///< What the user should do in addition to a chmod, since others may have read the file.
 };
 /// Returns the contents. FailedPrecondition: other users have more access than `others`. NotFound, Unavailable: the file
-/// cannot be read. InvalidArgument: a folder, or too large.
+/// cannot be read. InvalidArgument: the path names a folder, or the file is too large.
 Result<Secret> read_owned_file(const OwnedFile& file);
 
 }  // namespace shoal::transport

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The Environment of one task of a VirtualWorld. All its code runs on the thread that drives the world.
+/// The Environment of one task of a VirtualWorld. All its code runs on the thread that calls run_until() or step() there.
 #include <deque>
 #include <string>
 

@@ -31,7 +31,7 @@ class ArenaWriter {
 
  private:
   struct Table {
-    uint64_t begin, end;  // The bytes [begin, end) of the arena are this table.
+    uint64_t begin, end;  // The table is the bytes [begin, end) of the arena.
     std::unique_ptr<TableWriter> writer;
   };
   struct File {

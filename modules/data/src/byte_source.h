@@ -14,7 +14,8 @@ namespace shoal::data {
 class ByteSource {
  public:
   virtual ~ByteSource() = default;
-  /// Fills `out` up to the end of the file; returns how many bytes. DataLoss, naming file and offset, for a damaged file.
+  /// Fills `out`, or a part of it at the end of the file; returns how many bytes. DataLoss, naming file and offset, for a
+  /// damaged file.
   virtual Result<size_t> read(std::span<std::byte> out) = 0;
   /// Passes over up to `count` bytes, by seeking if possible. Returns how many; fewer than `count` only at the file's end.
   virtual Result<uint64_t> skip(uint64_t count);

@@ -45,7 +45,7 @@ std::string_view without_plus(std::string_view text);
 template <std::floating_point T>
 std::optional<T> rounded_number(std::string_view text);
 
-/// Reads the whole of `text`, from which number_text() has removed blanks, as a T.
+/// Converts all of `text`, from which number_text() has removed blanks, to a T.
 template <class T>
 std::optional<T> field_number(std::string_view text) {
   if constexpr (std::is_integral_v<T>) {
@@ -69,8 +69,8 @@ Notation notation_of(std::string_view text);
 /// Whether `text` is a whole number in digits alone that float32 does not hold, so that it is read as another number.
 bool is_changed_by_float32(std::string_view text);
 
-/// Returns the end of an error about a `field` that is no number of `dtype`: "; ..." with advice, or nothing if the field's
-/// text suggests none.
+/// Returns advice ("; ...") to append to an error about a `field` that is no number of `dtype`; "" if the field's text
+/// suggests no advice.
 std::string number_hint(std::string_view field, DType dtype);
 
 }  // namespace shoal::data

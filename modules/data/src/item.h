@@ -24,9 +24,9 @@ struct Column {
 };
 
 /// Tensors, each divided into rows along its first axis. Immutable. An Item refers to a row without sharing ownership of
-/// the tensors: counting owners would cost more for each row than copying the row into a batch. It may do so, because a
-/// node of the dataset owns the tensors and lives as long as the iterator. (unbatch owns such tensors only for a while, and
-/// copies their rows.)
+/// the tensors, since counting owners would cost more for each row than copying the row into a batch. This is safe because
+/// a node of the dataset owns the tensors and lives as long as the iterator. (unbatch owns such tensors only for a while,
+/// and copies their rows.)
 class Rows {
  public:
   /// Every tensor must have a first dimension, equal for all. There must be at least one tensor.

@@ -161,7 +161,7 @@ class PrefetchNode final : public Node {
     return std::make_unique<PrefetchStage>(context, std::move(stage), count_);
   }
   std::string_view kind() const override { return "prefetch"; }
-  /// Contents, order and position are those of the input, so a run may resume with another prefetch.
+  /// Contents, order and saved positions are those of the input, so a run may resume with another prefetch.
   RandomKey fold_parameters(RandomKey key) const override { return key; }
 
  private:

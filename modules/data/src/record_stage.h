@@ -36,7 +36,7 @@ class RecordFile {
     if (count == 0) return false;
     return cut(what);
   }
-  /// Passes over `bytes` of a record; false at the end of the file.
+  /// Passes over `bytes` bytes of a record; false if the file has ended before them. DataLoss if it ends within them.
   Result<bool> skip(uint64_t bytes, std::string_view what) {
     SHOAL_TRY(const uint64_t count, skip_up_to(bytes));
     if (count == bytes) return true;

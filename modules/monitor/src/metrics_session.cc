@@ -58,7 +58,8 @@ class StreamSession final : public MetricsSession, public std::enable_shared_fro
   Self self() { return this->shared_from_this(); }
   beast::tcp_stream& lowest() { return beast::get_lowest_layer(stream_); }
 
-  /// Waits up to `patience` for the first byte of a request; the rest of the head must then come within kRequestTimeout.
+  /// Waits up to `patience` for the first byte of a request. All other bytes of the request's head must then come within
+  /// kRequestTimeout.
   void wait_for_request(std::chrono::seconds patience) {
     parser_.emplace();
     parser_->header_limit(kHeadBytesMax);

@@ -240,8 +240,8 @@ void JobPolicy::give_up(size_t task, const std::string& why, int status, SteadyT
   send_all(SIGTERM);
 }
 
-/// Starts all tasks again with other ports, because another process has a port of the job: the description of the cluster
-/// changes for every task.
+/// Starts all tasks again with other ports, because another process has a port of the job. All tasks have to start again,
+/// since the description of the cluster changes for each of them.
 void JobPolicy::move(size_t task, SteadyTime now) {
   const std::string what = "has ended, since another process listens at its address";
   if (ports_chosen_ >= options_.port_choices) {

@@ -22,8 +22,8 @@ class Screen {
   Screen(Context& context, bool table, bool json, Lines lines, std::string name = "launch");
 
   bool has_table() const { return table_.has_value(); }
-  /// The streams for tasks' standard output and standard error. Ask again after the table has ended: the streams change
-  /// then.
+  /// The streams for tasks' standard output and standard error. Call these functions again after the table has ended, since
+  /// the streams change then.
   std::ostream& output();
   std::ostream& errors();
   /// Writes a line of the command's own.

@@ -30,7 +30,7 @@ class Absences {
   Lost look(SteadyTime now);
 
  private:
-  /// One trainer's absence; has no meaning while the trainer is connected.
+  /// One trainer's absence; not used while the trainer is connected.
   struct Absence {
     SteadyTime since = {};
     bool noticed = false;  // True once the other trainers go on without this trainer.

@@ -17,7 +17,8 @@ class PartedArena {
   void add(std::span<const std::byte> bytes, Ref<const Buffer> holder) { parts_.push_back({bytes, std::move(holder)}); }
   bool empty() const { return parts_.empty(); }
   uint64_t size() const;
-  /// Reads the range of `bytes` bytes from `offset` on, which lies in the arena; copies only a range that spans parts.
+  /// Returns the `bytes` bytes from `offset` on, all of which lie in the arena. Copies them only if they span several
+  /// parts.
   Snapshot::Part read(uint64_t offset, uint64_t bytes, BufferPool& pool) const;
 
  private:

@@ -18,8 +18,8 @@ namespace shoal::cluster {
 inline constexpr size_t kRowsAhead = 12;
 
 /// Sums of gradients by row. The time per step depends on the number of gradients, not on the size of the variable: the
-/// table with an entry for each row of the variable is made once, and a step clears only the entries of the rows that it
-/// touched. Allocates more memory only for a batch that is the largest so far.
+/// table with an entry for each row of the variable is made once, and a step clears only the entries of the rows that had
+/// gradients. Allocates more memory only for a batch that is the largest so far.
 class RowSums {
  public:
   RowSums(int64_t rows, int64_t width) : width_(width), place_of_(size_t(rows), kNone) {}
@@ -34,10 +34,10 @@ class RowSums {
   Result<void> add(const TensorView& ids, const TensorView& gradients);
   void clear();
 
-  /// The numbers of the touched rows, in the order in which rows got their first gradient.
+  /// The numbers of the rows that have got gradients, in the order in which they got their first one.
   std::span<const int64_t> touched() const { return touched_; }
   const float* sum(size_t i) const { return sums_.data() + i * size_t(width_); }
-  /// The sum of a touched row.
+  /// The sum of a row that has got a gradient.
   const float* sum_of(int64_t row) const { return sum(size_t(place_of_[size_t(row)])); }
   /// Prefetches the table entry that sum_of(row) reads first.
   void ask_for(int64_t row) const { __builtin_prefetch(&place_of_[size_t(row)]); }
@@ -49,7 +49,7 @@ class RowSums {
   Result<void> add_all(std::span<const Id> ids, const float* gradients);
 
   int64_t width_;
-  std::vector<int32_t> place_of_;  // For each row, its index in touched_.
+  std::vector<int32_t> place_of_;  // For each row, its index in touched_; -1: no gradient.
   std::vector<int64_t> touched_;
   std::vector<float> sums_;
 };
@@ -57,8 +57,8 @@ class RowSums {
 /// Replaces `sums` (one entry per variable) by the sums of one step's gradients.
 Result<void> sum_rows(std::span<const RowGradients> gradients, Denormals denormals, std::span<RowSums> sums);
 
-/// True if all values are 0 (of either sign). A row with such a gradient is treated as not touched, so that trainers that
-/// send rows and servers that get a dense push find the same rows.
+/// True if all values are 0 (of either sign). A row with such a gradient counts as a row without gradient, so that trainers
+/// that send rows and servers that get a dense push find the same rows.
 bool all_zero(const float* values, int64_t count);
 
 }  // namespace shoal::cluster

@@ -87,7 +87,8 @@ void ServerPart::apply(std::span<const HeldPush* const> pushes, size_t part, con
   remember_rows(pushes, part);
 }
 
-/// Records which rows this update has changed: the rows that the pushes name or, if some push came whole, all rows.
+/// Records which rows this update has changed: the rows that the pushes name or, if one of the pushes has whole variables,
+/// all rows.
 void ServerPart::remember_rows(std::span<const HeldPush* const> pushes, size_t part) {
   const auto by_rows = [](const HeldPush* push) { return push->encoding() == Encoding::kSparseRows; };
   if (!std::ranges::all_of(pushes, by_rows)) return history_.restart(counters().version);
@@ -111,8 +112,8 @@ void ServerPart::close(uint64_t global_step) {
   set_global_step(global_step);
 }
 
-/// Returns the message to send, if it exists already. Messages with changed rows are not kept, since each is made for one
-/// trainer. But a trainer without any version gets the dense message, which all trainers share.
+/// Returns the message to send, if it has been made already. Messages with changed rows are never stored, since each is
+/// made for one trainer. But a trainer that has no version yet gets the dense message, which all trainers share.
 transport::Message ServerPart::at_hand(Encoding encoding, uint64_t has) const {
   if (!weights_.body || encoding == Encoding::kDense || (encoding == Encoding::kSparseRows && has == 0)) return weights_;
   const auto made = encoded_.find(encoding);

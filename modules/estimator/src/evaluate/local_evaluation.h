@@ -31,7 +31,8 @@ class LocalEvaluation final : public CheckpointListener {
         give_up_(last == Last::kInTraining ? env.leaving() : env.interrupted()),
         on_cancel_(cancel_, [this] { give_up_.request_stop(); }) {}
 
-  /// Evaluates the checkpoint just saved: never the run's first, always the second, later ones if the throttle allows it.
+  /// Evaluates the checkpoint just saved. The run's first checkpoint is never evaluated, the second one always, and later
+  /// ones if the throttle allows it.
   bool after_save(RunContext& context, uint64_t step, const std::string& prefix) override;
   /// Evaluates the last step, without regard to the throttle, unless that step has been evaluated.
   void end(RunContext& context, uint64_t step) override;

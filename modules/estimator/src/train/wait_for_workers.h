@@ -15,7 +15,7 @@ struct WorkerWaitOptions {
   CheckpointSaver* saver = nullptr;  ///< Saves checkpoints during the wait; null if none are saved.
   std::optional<int64_t> max_steps;
   SteadyTime made_ready{};      ///< The time when the chief last brought the model to the servers, or found it there.
-  bool tells_positions = true;  ///< Whether the chief's own input can tell the position at which it is.
+  bool tells_positions = true;  ///< Whether the chief's own input can tell how far it was read.
   bool saves_nothing = false;   ///< True if no checkpoint follows the wait, so a failed worker cannot spoil one.
   std::function<Result<void>()> check_place = {};  ///< See LoopOptions::check_place.
 };

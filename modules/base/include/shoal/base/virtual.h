@@ -53,7 +53,7 @@ class VirtualWorld {
   /// runs on the thread that drives the simulation.
   Environment& add_task(TaskOptions options = {});
   /// Runs `body` as the program of `task`, from the next run_until() on. A task has at most one program. The program has a
-  /// thread of its own, which never runs at the same time as anything else of this world.
+  /// thread of its own, which never runs at the same time as anything else of this simulation.
   std::shared_ptr<const VirtualProgram> start(Environment& task, std::function<void()> body);
   /// Kills the task: none of its code runs any more, its calls return Cancelled, its locks are freed.
   void kill(Environment& task);

@@ -137,7 +137,7 @@ struct Welcome {
   Phase phase = Phase::kEmpty;
   uint64_t epoch = 0;
   uint64_t global_step = 0;
-  std::string position;  ///< The input position of the trainer that asks, from shard 0; empty if there is none.
+  std::string position;  ///< From shard 0: the stored input position of the asking trainer; empty if none.
   JobEnd end = {};       ///< In phase kFinished: how the job ended.
   RunIdentity run = {};  ///< The run of the model that the server holds or loads.
 };
@@ -193,7 +193,7 @@ struct ServerStatus {
   Phase phase = Phase::kEmpty;
   uint64_t epoch = 0;
   uint64_t global_step = 0;
-  uint64_t spec_hash = 0;    ///< The hash of the ShardSpec that the server holds; 0 if there is none.
+  uint64_t spec_hash = 0;    ///< The hash of the server's ShardSpec; 0 if the server has none.
   uint64_t fingerprint = 0;  ///< The fingerprint of the model.
   RunIdentity run = {};      ///< The run that the model belongs to.
   uint64_t changes = 0;      ///< How often a trainer has connected, disconnected, or said that it is done.

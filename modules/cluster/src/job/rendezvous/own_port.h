@@ -10,7 +10,7 @@ namespace shoal::cluster {
 
 struct OwnPort {
   std::unique_ptr<transport::Listener> listener;  ///< Occupies the port until the task listens there.
-  std::string address;                            ///< The address for the other tasks; empty for an evaluator.
+  std::string address;                            ///< Where other tasks reach this one; empty for an evaluator.
 };
 
 /// Returns the address at which rank 0 listens if the other ranks connect to `address`: without --bind the same address,

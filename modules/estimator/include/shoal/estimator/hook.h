@@ -42,10 +42,10 @@ class HookSetup {
   explicit HookSetup(Graph& graph, Value loss, std::vector<ModelName> named = {});
   Graph& graph() { return graph_; }
   Value loss() const { return loss_; }  ///< The value is invalid in prediction, which has no loss.
-  /// Finds a value of the model by name: one of EstimatorSpec::named_values, else "loss", the name of a prediction or
-  /// of a summary, else the full name of a variable ("dense/kernel"), an input ("features/age") or any other node of
-  /// the graph, whose first output is returned. Raises NotFound, listing names, if there is none, and InvalidArgument
-  /// if the loss, a prediction and a summary of this name are different values.
+  /// Finds a value of the model by name. Names are looked up in this order: those of EstimatorSpec::named_values; "loss"
+  /// and the names of predictions and summaries; the full names of variables ("dense/kernel"), inputs ("features/age") and
+  /// all other nodes of the graph, whose first output is returned. Raises NotFound, listing names, if there is none, and
+  /// InvalidArgument if the loss, a prediction and a summary of this name are different values.
   Value value(std::string_view name) const;
   /// Says what else in the model has this name with another value: "the loss", "a metric", "a variable". Empty:
   /// nothing. Nodes of the graph that are neither variables nor inputs do not count, because layers make their names.
@@ -205,7 +205,8 @@ class Hook {
   virtual bool is_quiet_nan_guard() const { return false; }
 };
 
-/// Receives news of checkpoints, on the task that writes them. Make it inside the program's body, like a hook.
+/// Receives news of checkpoints, on the task that writes them. Make it where hooks are made: in the function that each task
+/// runs.
 class CheckpointListener {
  public:
   virtual ~CheckpointListener() = default;

@@ -18,8 +18,8 @@ struct Fans {
   double in = 1;
   double out = 1;
 };
-/// The fans of a dense kernel [out, in], or of a convolution kernel [out, in, height, width]: there both are multiplied by
-/// height * width. For rank 0 or 1 both are the number of elements.
+/// The fans of a dense kernel [out, in] are in and out. Those of a convolution kernel [out, in, height, width] are in and
+/// out, each multiplied by height * width. For rank 0 or 1, both are the number of elements.
 Fans fans_of(const Shape& kernel);
 
 /// A choice of initializer that may depend on fans. A value type.

@@ -19,7 +19,8 @@ class TextPrediction {
   /// written as digits.
   TextPrediction(std::string key, std::string source, std::shared_ptr<const Vocabulary> vocabulary)
       : key_(std::move(key)), source_(std::move(source)), vocabulary_(std::move(vocabulary)) {}
-  /// A text prediction by position: element i of the last axis of `source`, whatever its value, becomes the name of id i.
+  /// A text prediction of positions: element i along the last axis of `source` becomes the name of id i, whatever the
+  /// element's value.
   static TextPrediction of_positions(std::string key, std::string source, std::shared_ptr<const Vocabulary> vocabulary);
   /// A copy for a multi_head(): `prefix` is put before its key and its source.
   TextPrediction below(const std::string& prefix) const;

@@ -28,7 +28,8 @@ struct UpdateRule {
     kRmsProp = 9,
     /// Constants: initial accumulator, l1, l2, l2 shrinkage, beta. Slots: sum of squares, linear term.
     kFtrl = 10,
-    /// Constants: beta1, beta2, epsilon, weight decay. Slots: first and second moment. It needs the whole variable.
+    /// Constants: beta1, beta2, epsilon, weight decay. Slots: first and second moment. The rule needs the whole variable
+    /// (needs_whole_variable()).
     kLamb = 11,
   };
   static constexpr int kConstantsMax = 6;
