@@ -35,7 +35,8 @@ std::optional<Layouts> part_of(const Layouts& whole, size_t axis, int64_t begin,
   return parts;
 }
 
-/// Divides an axis into `parts` parts, each a multiple of `together`; empty if the layouts cannot describe them.
+/// Divides an axis into `parts` parts, each of a multiple of `together` elements. Returns nothing if the layouts cannot
+/// describe these parts.
 std::vector<Layouts> parts_of(const Layouts& whole, size_t axis, int64_t together, int parts) {
   const int64_t size = dims_of(whole.first)[axis], blocks = size / together;
   std::vector<Layouts> pieces;

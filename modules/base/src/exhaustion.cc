@@ -29,7 +29,7 @@ namespace {
 constexpr uint64_t kMiB = uint64_t(1) << 20;
 
 // Global variables, since terminate handlers and signal handlers get no pointer to data.
-std::atomic<void*> reserve{nullptr};  // Freed when memory has run out, so that there is some for printing the error.
+std::atomic<void*> reserve{nullptr};  // Freed when memory has run out, so that the error can be printed.
 std::atomic<std::terminate_handler> terminate_before{nullptr};
 
 class Exhausted final : public Exception {
@@ -55,7 +55,8 @@ uint64_t address_space_bytes() {
   return statm >> pages ? pages * uint64_t(::sysconf(_SC_PAGESIZE)) : 0;
 }
 
-/// "; this process has 60 MiB of address space and may have 64 MiB (its limit of address space, ulimit -v)".
+/// Returns a text for errors: "; this process has 60 MiB of address space and may have 64 MiB (its limit of address space,
+/// ulimit -v)".
 std::string memory_text() {
   const MemoryLimit limit = read_memory_limit();
   if (limit.bytes == 0) return "";

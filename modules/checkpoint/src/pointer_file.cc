@@ -57,7 +57,8 @@ Result<PointerFile> decode_pointer(std::string_view text) {
     }
   }
   if (pointer.newest.empty()) return data_loss("has no line " + std::string(kNewestKey));
-  // A list may lack the newest checkpoint (TensorFlow writes no list when it keeps all), and is then completed.
+  // The file's list of checkpoints may lack the newest one (TensorFlow writes no list when it keeps all), which is then
+  // added.
   bool listed = false;
   for (const std::string& name : pointer.retained) listed = listed || name == pointer.newest;
   if (!listed) pointer.retained.push_back(pointer.newest);

@@ -27,8 +27,9 @@ class ByteSource {
   virtual uint64_t passed_over() const { return 0; }
 };
 
-/// Opens a file, and recognises gzip, zstd and lz4 by its first bytes. FailedPrecondition for a compression that the
-/// build does not support. The source checks `stop` before each piece of a read(): Cancelled once `stop` has stopped.
+/// Opens a file, and recognises gzip, zstd and lz4 by its first bytes. FailedPrecondition for a compression that the build
+/// does not support. read() checks `stop` before each piece of the file that it reads, and returns Cancelled once `stop`
+/// has stopped.
 Result<std::unique_ptr<ByteSource>> open_bytes(Storage& storage, const std::string& path, const StopToken& stop = {});
 
 /// Returns a source of the bytes of `source` that checks `stop` before each piece, as open_bytes() does. Returns

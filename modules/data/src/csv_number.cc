@@ -26,7 +26,7 @@ bool is_too_large(std::string_view text) {
   if (first == std::string_view::npos) return false;
   // The mantissa is 0.d... times 10^order, where the digit d is not 0.
   const int64_t order = first < point ? int64_t(point - first) : -int64_t(first - point - 1);
-  constexpr int64_t kExponentMax = int64_t(1) << 40;  // Beyond the exponents of all types; sums with it do not overflow.
+  constexpr int64_t kExponentMax = int64_t(1) << 40;  // More than any type's exponent; sums with it do not overflow.
   const std::string_view exponent = text.substr(std::min(mark + 1, text.size()));
   const int64_t power = exponent.empty() ? 0 : clamped_number_from<int64_t>(without_plus(exponent)).value_or(0);
   return order + std::clamp(power, -kExponentMax, kExponentMax) > 0;

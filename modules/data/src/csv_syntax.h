@@ -32,7 +32,7 @@ enum class CsvState : uint8_t {
   kFieldBegin,  ///< No byte of the field was seen yet, except blanks that do not count.
   kUnquoted,    ///< Within a field without quotes.
   kQuoted,      ///< Between the quotes of a field.
-  kQuote,       ///< Behind a quote in a quoted field: the closing quote, or the first of two that mean one.
+  kQuote,       ///< Behind a quote in a quoted field: the closing one, or the first of two that stand for one.
   kQuotedEnd,   ///< Behind the closing quote and at least one blank, which trim_blanks permits.
   kMistake,     ///< Behind a syntax error, which the splitter reports. Quotes are ignored up to the line end.
 };
@@ -75,7 +75,7 @@ class CsvSplitter {
 
   const CsvSyntax syntax_;
   std::vector<std::string_view> fields_;
-  std::string unquoted_;                      // Fields with doubled quotes made single; fields_ points into this.
+  std::string unquoted_;                      // Fields whose doubled quotes were made single; fields_ points here.
   bool has_quotes_ = false, has_cr_ = false;  // True if the record has a quote; true if it has a CR.
   size_t error_at_ = 0;
 };

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A stage passes Items to the next: each is an element, or a reference to one elsewhere, which is copied only if needed.
-/// So a shuffle of rows moves 96 bytes per example, and batch copies each row once, from the source into the batch.
+/// A stage passes Items to the next: each is an element, or a reference to an element that is stored elsewhere and copied
+/// only if needed. So a shuffle of rows moves 96 bytes per example, and batch copies each row once, from the source into
+/// the batch.
 #include <cstdint>
 #include <memory>
 #include <span>

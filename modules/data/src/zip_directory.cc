@@ -190,7 +190,7 @@ Result<ZipEntry> read_zip_entry(std::string_view& left, uint64_t offset) {
   entry.bytes = fields.take<uint32_t>();
   const auto name_bytes = fields.take<uint16_t>(), extra_bytes = fields.take<uint16_t>(),
              comment_bytes = fields.take<uint16_t>();
-  fields.pass_over(8);  // The number of the disk (read_zip_end() has checked that there is only one), and attributes.
+  fields.pass_over(8);  // Not used: attributes, and the number of the disk, which is the only one (read_zip_end()).
   entry.offset = fields.take<uint32_t>();
   if (size_t(name_bytes) + extra_bytes + comment_bytes > fields.left())
     return zip_damaged(offset, "its directory ends within a member");

@@ -347,8 +347,9 @@ bool JobPolicy::only_servers_run() const {
                                    [](const Entry& entry) { return !entry.runs || entry.task.role == Role::kServer; });
 }
 
-/// The exit status of the job after an interrupt. If tasks ended with a status other than 0, it is that of the first one
-/// (the chief is task 0). Else it is 143 if tasks saved and ended on a SIGTERM before the job was complete, or else 0.
+/// The exit status of the job after an interrupt. If tasks ended with a status other than 0, it is the status of the first
+/// such task (the chief is task 0). Else it is 143 if tasks saved and ended on a SIGTERM before the job was complete, or
+/// else 0.
 int JobPolicy::status_of_all() const {
   for (const Entry& entry : tasks_) {
     if (entry.last_status != 0) return entry.last_status;

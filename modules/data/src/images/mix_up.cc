@@ -21,7 +21,7 @@ double beta_of_small_alpha(double alpha, RandomStream& random) {
     const double log_x = double_log(open_uniform(random)) / alpha, log_y = double_log(open_uniform(random)) / alpha;
     const double larger = log_x > log_y ? log_x : log_y;
     const double x = double_exp(log_x - larger), y = double_exp(log_y - larger);
-    // Accepts if x + y was <= 1 before both numbers were divided by e^larger.
+    // Accepts the draw if x + y was at most 1 before both numbers were divided by e^larger.
     if (larger + double_log(x + y) <= 0) return x / (x + y);
   }
 }

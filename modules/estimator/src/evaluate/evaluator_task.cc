@@ -191,8 +191,8 @@ void EvaluatorTask::warn_of_polling() {
 }
 
 /// Evaluates a checkpoint. First reads all of it, because the evaluation alone would not notice damage in parts that it
-/// does not need. If files are missing, the checkpoint was deleted as an old one meanwhile, or they appear late in a shared
-/// folder.
+/// does not need. If files are missing, the checkpoint was deleted as an old one meanwhile, or its files appear late in a
+/// shared folder.
 Result<EvalStatus> EvaluatorTask::evaluate(const std::string& prefix) {
   const Result<void> intact = checkpoint::verify(env_.storage(), prefix);
   // A task that ends for a restart drops the current evaluation; its next process repeats the evaluation.

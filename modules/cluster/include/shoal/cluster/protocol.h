@@ -100,7 +100,7 @@ inline constexpr uint8_t kStatusStopBit = 0x80;
 inline constexpr std::string_view kReleaseSaved = "saved";
 
 /// Makes the number of a new epoch (one loading of the model). It is higher than `newest`, the highest number that the
-/// servers and this chief know, and was never used before, even if all have forgotten that some number was used. The upper
+/// servers and this chief know, and was never used before, even if no task remembers which numbers were used. The upper
 /// half is a count, the lower half is the chief's incarnation, as ballot numbers are made of a count and the proposer
 /// (Lamport, "The Part-Time Parliament", 1998, 2.2).
 uint64_t next_epoch(uint64_t newest, uint64_t incarnation);

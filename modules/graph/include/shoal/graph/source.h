@@ -17,7 +17,8 @@ enum class Source : uint8_t {
 std::string_view op_of(Source source);
 /// The source with this name; kNone for every other name.
 Source source_of(std::string_view op);
-/// Attributes of an input of ids (text_ids.h): the name of the text input behind it, and how the text is encoded.
+/// Attributes of an input of ids (text_ids.h): the name of the text input from which the ids are computed, and how the text
+/// is encoded.
 inline constexpr std::string_view kTextOf = "text_of";
 inline constexpr std::string_view kTextEncoding = "text_encoding";
 

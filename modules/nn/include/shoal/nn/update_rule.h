@@ -49,7 +49,8 @@ bool uses_learning_rate(const UpdateRule& rule);
 /// divided among servers, and each of its updates is applied in one call.
 bool needs_whole_variable(const UpdateRule& rule);
 constexpr int kSlotsMax = 3;
-/// The number of slots that the rule keeps beside the variable, each float32 with its shape; at most kSlotsMax.
+/// The number of slots that the rule keeps beside the variable; at most kSlotsMax. Each slot is float32 and has the
+/// variable's shape.
 int slot_count(const UpdateRule& rule);
 /// "momentum", "accumulator", "m", "v", ...: the slot's part of names in checkpoints ("dense/kernel/momentum").
 std::string_view slot_name(const UpdateRule& rule, int slot);
