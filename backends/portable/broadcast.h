@@ -65,8 +65,8 @@ class LoopNest {
     std::array<int64_t, Tile::kOperandsMax> strides;
   };
   Tile part_of_row(int64_t begin, int64_t end) const;
-  /// Returns a tile that begins with row `begin`. It ends at row `end`, or earlier, where the next iteration of the loop
-  /// around the rows begins.
+  /// Returns a tile that begins with row `begin`. A row is one iteration of the second-innermost loop. The tile ends before
+  /// row `end`, or earlier, where that loop is complete.
   Tile rows(int64_t begin, int64_t end) const;
 
   std::array<Loop, Shape::kRankMax> loops_{};  ///< The outermost loop comes first; there is at least one.

@@ -123,8 +123,8 @@ class ConvGradKernel final : public Kernel {
               .accumulate = true});
   }
 
-  /// Adds the products of the results [begin, begin + count) of a row with each tap that lies on the image, one tap after
-  /// another.
+  /// For the result's pixels [begin, begin + count) of a row: adds dy times the pixel of x that a tap of the filter reads,
+  /// for one tap after another. Skips a tap where it lies beyond the image.
   void add_taps(const float* x, const float* packed, int64_t begin, int64_t count, float* sums) const {
     for (int64_t right = 0; right < c_.right.taps; ++right) {
       const Span on_image = inside(c_.right, right);

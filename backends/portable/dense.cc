@@ -216,8 +216,9 @@ std::unique_ptr<Kernel> make_dense_grad_input(const KernelRequest& request) {
 
 namespace {
 
-/// Computes dW = dy^T x for few rows. Without a RowSink, dW is computed in place. With a RowSink, a few rows of dW at a
-/// time are computed in the memory of the first rows of dW, and passed to the sink while they are in the first-level cache.
+/// Computes dW = dy^T x for few rows. Without a RowSink, each row of dW is written to its own place. With a RowSink, which
+/// takes rows of dW as soon as they are computed, each thread computes a few rows at a time and passes them to the sink
+/// while they are in the first-level cache. It reuses the memory of its first rows of dW for all its rows.
 class FewRowsGradKernel final : public Kernel {
  public:
   FewRowsGradKernel(int threads, const FewRows& sizes) : threads_(threads), sizes_(sizes) {}
@@ -400,7 +401,8 @@ class SummedGradKernel final : public Kernel {
       }
     }
   }
-  /// Adds products to the sums, reading x in place. Only columns beyond the last whole panel are packed.
+  /// Adds the products of some rows of x and dy to the sums in dW. Reads x in place; only the columns of x beyond the last
+  /// whole panel are packed.
   void add_from_plain(const float* x, PanelProduct product, float* packed) const {
     const int64_t whole = product.columns / kPanelColumns * kPanelColumns, rest = product.columns - whole;
     if (rest > 0) {

@@ -17,8 +17,8 @@ constexpr size_t kPanelsBytes = size_t(kDepthTogether * kColumnsTogether) * size
 constexpr int64_t kFewRowsMax = 192;
 constexpr int64_t kTileRows = 8;
 
-/// Returns how many rows or columns of `count` a part has. Several threads get three parts each, so that a slower core
-/// delays no other thread. A single thread gets everything as one part.
+/// Divides `count` rows or columns into parts of equal size, a multiple of `together`, and returns that size. Several
+/// threads get three parts each, so that a slower core delays no other thread. A single thread gets everything as one part.
 int64_t part_of(int64_t count, int threads, int64_t together) {
   const int64_t shares = threads == 1 ? 1 : int64_t(3) * threads;
   return rounded_up((count + shares - 1) / shares, together);

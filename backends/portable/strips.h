@@ -93,8 +93,8 @@ struct Gradients {
 void channel_gradients(int threads, const Strips& strips, const Gradients& from, float* partial, double* sum,
                        double* product);
 
-// The functions below compute the elements from `begin`, a multiple of lanes, to `end`. Their arrays have a number for each
-// lane; the output may lie over an input.
+// The functions below compute the elements [begin, end); `begin` is a multiple of `lanes`. Parameters such as Affine::mean
+// are arrays with one number for each lane. The output may have the same memory as an input.
 
 struct Affine {
   const float* mean;

@@ -68,8 +68,8 @@ class Way {
   uint64_t lose_what_has_not_arrived(SteadyTime now);
   uint64_t lose_what_has_not_left(SteadyTime now);
 
-  /// Sets since when this direction is cut; nothing: it is not cut. When a cut ends, the messages that could not arrive
-  /// during the cut are sent again at `now`.
+  /// Cuts this direction from the time `since` on; if `since` is empty, ends the cut. Messages that could not arrive during
+  /// the cut are sent again at its end, at `now`.
   void set_cut(std::optional<SteadyTime> since, SteadyTime now, const SimLink& link);
   /// The time since which nothing arrives in this direction, not even heartbeats.
   std::optional<SteadyTime> silent_since;

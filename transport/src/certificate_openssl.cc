@@ -48,7 +48,8 @@ Result<PeerIdentity> owner_of(const X509& certificate) {
                              "); make it with shoal keys task");
 }
 
-/// Checks that `certificate` is signed by one of these CAs and is for both sides of a connection. It may have expired.
+/// Checks that one of these CAs has signed `certificate`, and that the certificate may be used by clients and by servers. A
+/// certificate that has expired is accepted.
 Result<void> check_signed(X509& certificate, const std::vector<OpenSslObject<X509>>& authorities) {
   const OpenSslObject<X509_STORE> store(X509_STORE_new());
   const OpenSslObject<X509_STORE_CTX> check(X509_STORE_CTX_new());

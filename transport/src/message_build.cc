@@ -87,7 +87,7 @@ class Body {
 template <class Table>
 Table& mutable_table(Message& message, MessageKind kind) {
   SHOAL_CHECK(message.head.kind == kind && message.body && message.body->unique());
-  auto* data = const_cast<std::byte*>(message.body->data());  // Not shared, as checked above.
+  auto* data = const_cast<std::byte*>(message.body->data());  // Only `message` refers to the body (checked above).
   return *static_cast<Table*>(wire::GetMutableBody(data)->mutable_message());
 }
 wire::Weights& mutable_weights(Message& message) { return mutable_table<wire::Weights>(message, MessageKind::kWeights); }

@@ -5,8 +5,9 @@
 
 namespace shoal::transport {
 
-// The queue owns this coroutine while the coroutine sleeps, and stops it by destroying it. While the coroutine runs, the
-// queue may give it up. Then the coroutine returns by itself, and its frame is freed.
+// The coroutine that sleeps until the next deadline. While the coroutine sleeps, the queue owns it, and may destroy it.
+// While the coroutine runs, the queue must not destroy it, and may only drop the handle. The coroutine then returns by
+// itself, and its frame is freed.
 struct WaitQueue::TimerPromise {
   Timer get_return_object();
   std::suspend_always initial_suspend() noexcept { return {}; }
@@ -85,7 +86,7 @@ void WaitQueue::wake_all() {
   // at `now`.
   Link now;
   if (empty()) return;
-  now.insert_before(ends_);  // Joins the circular list of all waits. When ends_ leaves the list, it becomes that of `now`.
+  now.insert_before(ends_);  // Enters the circular list of waits, in which it then replaces ends_.
   ends_.unlink();
   while (now.next != &now) end(*static_cast<Wait*>(now.next), WaitEnd::kWoken);
 }

@@ -50,7 +50,8 @@ struct Frame {
 inline constexpr size_t kFrameBytes = 88;
 using FrameBytes = std::array<std::byte, kFrameBytes>;
 void encode(const Frame& frame, FrameBytes& bytes);
-/// DataLoss describes the mistake. The kind is checked; the length is not.
+/// DataLoss says what is wrong with the bytes. Checks that the kind of the message is a known one, but not the body's
+/// length.
 Result<Frame> decode(const FrameBytes& bytes);
 
 uint64_t checksum_of(std::span<const std::byte> bytes);

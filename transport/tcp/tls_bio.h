@@ -14,8 +14,8 @@ namespace shoal::transport::tcp {
 /// Collects TLS records, so that one system call sends several of them, and keeps the socket's last errors.
 class TlsPipe {
  public:
-  /// A new record is collected only while fewer bytes than this are unsent. It may exceed the limit, so that no write by
-  /// OpenSSL fails for lack of room.
+  /// A new TLS record is begun only while fewer bytes than this wait to be sent. A record that was begun may exceed this
+  /// limit, so that no write by OpenSSL fails for lack of room.
   static constexpr size_t kUnsentBytesMax = 128 * 1024;
 
   explicit TlsPipe(int socket) : socket_(socket) {}
@@ -27,7 +27,7 @@ class TlsPipe {
   size_t unsent_bytes() const { return unsent_.size() - sent_; }
   /// Sends as much as the socket takes.
   void send();
-  /// The error that ended each direction, if one did; for reading it may be eof.
+  /// The errors that ended writing and reading, if any. The error that ended reading may be eof.
   const error_code& write_error() const { return write_error_; }
   const error_code& read_error() const { return read_error_; }
 
@@ -44,7 +44,7 @@ struct FreeBio {
   void operator()(BIO_METHOD* method) const { BIO_meth_free(method); }
   void operator()(BIO* bio) const { BIO_free(bio); }
 };
-/// Make the OpenSSL objects for a pipe. Both return null if OpenSSL is out of memory.
+/// Make the objects through which OpenSSL reads and writes a TlsPipe. Both return null if OpenSSL is out of memory.
 std::unique_ptr<BIO_METHOD, FreeBio> make_bio_method();
 std::unique_ptr<BIO, FreeBio> make_bio(const BIO_METHOD& method, TlsPipe& pipe);
 

@@ -8,7 +8,7 @@ namespace shoal {
 namespace {
 
 [[maybe_unused]] constexpr std::string_view kOutermost =
-    "the program";  // The `where` of the call_user() around a whole program; calls inside it name a more exact place.
+    "the program";  // Names the place in errors of user code if no call_user() within the program names a more exact one.
 
 }  // namespace
 

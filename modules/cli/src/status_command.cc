@@ -63,7 +63,7 @@ struct Question {
 struct Answer {
   transport::Endpoint from;
   TaskStatus status;
-  std::optional<transport::Endpoint> server;  ///< The parameter server that was asked, if a rendezvous named it.
+  std::optional<transport::Endpoint> server;  ///< Set if a rendezvous gave its address: a parameter server.
   std::optional<TaskStatus> of_server;        ///< The server's answer.
   std::string unheard;                        ///< The reason why the server did not answer.
 };
@@ -161,8 +161,9 @@ Task<Result<Answer>> ask_first(Environment& env, Question question, transport::L
   co_return last;
 }
 
-/// Asks the endpoints of `question`. If a rendezvous answers, it knows the addresses of tasks but no global step, so a
-/// parameter server is then asked for the step: the task that the question is about if it is a server, else ps 0.
+/// Asks the endpoints of `question`. A rendezvous, where the tasks of a job find each other, may answer. It knows the
+/// addresses of the tasks, but not the global step, so a parameter server is then asked for the step. This is the task of
+/// the question if that is a server, else ps 0.
 Task<Result<Answer>> ask(Environment& env, Question question, transport::LinkOptions link, Deadline deadline) {
   const std::string task = question.task;
   auto asking = ask_first(env, std::move(question), link, deadline);

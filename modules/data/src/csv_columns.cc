@@ -115,7 +115,7 @@ std::vector<Look> looks_at(const std::vector<CsvColumn>& columns, const CsvOptio
   return looks;
 }
 
-/// Returns the columns with which csv_columns() reads the file; `reader` expects them from now on.
+/// Returns the columns with which csv_columns() reads the file, and sets them as the columns that `reader` expects.
 Result<std::vector<CsvColumn>> begin_columns(const std::string& path, const CsvOptions& options,
                                              const CsvColumnsOptions& found, CsvReader& reader) {
   SHOAL_TRY(std::vector<CsvColumn> columns, name_columns(reader, found.names));

@@ -70,10 +70,11 @@ std::vector<uint64_t> buffered_inputs(RandomKey key, const Progress& at, uint64_
   if (at.draws == 0) return {};
   Draws draws(key);
   const uint64_t filled = std::min(capacity, at.inputs);
-  const uint64_t replaced = at.inputs - filled;  // How many draws were followed by a new input in the slot.
+  const uint64_t replaced = at.inputs - filled;  // The number of draws after which an input filled the slot.
   std::vector<uint64_t> slots(size_t(filled), kHole);
-  // Visits the draws from the last one back: the last draw of a slot tells which input the slot got then. After about
-  // filled * ln(filled) draws, every slot has been drawn.
+  // Input number filled + d was put into the slot that draw number d chose. So the newest draw that chose a slot tells
+  // which input the slot holds. Visits the draws from the newest to the oldest; after about filled * ln(filled) of them,
+  // every slot has been chosen.
   uint64_t unknown = filled;
   for (uint64_t draw = replaced; draw-- > 0 && unknown > 0;) {
     uint64_t& slot = slots[draws.at(draw, filled)];
@@ -220,8 +221,9 @@ class ShuffleStage final : public Stage {
     return true;
   }
 
-  /// Replaces the anchor by next_anchor_ if that was saved later, and saves a new next_anchor_. Call it only if all
-  /// elements in the buffer were read after next_anchor_ was saved: a resume reads the input from the anchor on.
+  /// Replaces the anchor by next_anchor_ if next_anchor_ is the later position of the input, and saves the input's present
+  /// position as next_anchor_. Call this only if all elements in the buffer were read after next_anchor_ was saved, because
+  /// a resume reads the buffer's elements from the anchor on.
   void move_anchor() {
     if (next_anchor_.input > anchor_.input) std::swap(anchor_, next_anchor_);
     remember(next_anchor_);
@@ -284,7 +286,9 @@ class ShuffleStage final : public Stage {
   std::vector<Slot> buffer_;
   std::optional<size_t> hole_;
   Anchor anchor_;       ///< A saved position of the input, from which a resume reads. All of buffer_ was read after it.
-  Anchor next_anchor_;  ///< Becomes the anchor once the `older_` elements that were read before it was saved are returned.
+  /// A later saved position. Becomes the anchor once older_ is 0: older_ counts the elements of the buffer that were read
+  /// before this position was saved.
+  Anchor next_anchor_;
   size_t older_ = 0;
   std::optional<Error> anchor_error_;
 };

@@ -11,8 +11,9 @@
 
 namespace shoal {
 
-/// The report of the program: what the tasks of this process know, and from model_dir the last and the best evaluation and
-/// the newest export. `failure`: the sentence of the error that ended the program; None: no error. Reads files.
+/// Makes the report of the program. It contains what the tasks of this process know, and facts that are read from files of
+/// model_dir: the last evaluation, the best evaluation and the newest export. `failure`: the sentence of the error that
+/// ended the program; None: no error.
 ExperimentReport program_report(const TaskReports& reports, const CommandLine& line,
                                 const std::optional<std::string>& failure = {});
 

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Parts of messages that several encoders share.
+/// Encodes parts of TensorBoard's event messages. The encoders of several kinds of events use these functions.
 #include <protozero/pbf_writer.hpp>
 #include <span>
 #include <string>

@@ -21,7 +21,7 @@ void TaskHealth::look_at(const TaskMeters& task, Probe& probe, SteadyTime now) {
   if (probe.answered) return;
   auto answered = std::make_shared<std::atomic<bool>>(false);
   if (!task.post([answered] { answered->store(true, std::memory_order_release); })) {
-    probe.alive = now;  // A task that is not attached has no strand, and counts as alive.
+    probe.alive = now;  // The task has no strand now, so nothing can hang: it counts as alive.
     return;
   }
   probe.answered = std::move(answered);

@@ -135,7 +135,7 @@ class SearchCall {
     if (options_.config.stop.stop_requested()) return cancelled();
     tuning::AttemptEnd end{.interrupted = ends_early_, .seconds = to_seconds(read_wall_clock() - begun)};
     if (!metrics) {
-      // The tuner does not try the trial again, since in the same program the failure would repeat.
+      // The trial has failed. The tuner does not try it again (retries is 0): in the same program the failure would repeat.
       end.status = exit_status(metrics.error().kind());
       end.error = metrics.error().message();
     } else if (const auto value = metrics->find(options_.metric); value != metrics->end()) {

@@ -12,7 +12,7 @@ namespace shoal::backends {
 KernelSource& portable_source();
 
 /// The instruction set of the loops that compute matrix products on this processor: "avx512", "avx2", or "plain" for the
-/// instructions that every processor of the build's kind has. Bits do not depend on it.
+/// instructions that all processors have for which this build was made. All three sets give results with the same bits.
 std::string_view portable_loops();
 
 }  // namespace shoal::backends

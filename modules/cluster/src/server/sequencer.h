@@ -33,13 +33,14 @@ class Sequencer {
   /// are inactive until they push.
   void begin(uint64_t version, uint64_t global_step, const std::set<int>& ended = {});
 
-  /// Notes that `shard` holds a whole push. Has no effect if the shard reports twice, or an order has named the push.
+  /// Notes that `shard` holds a whole push. Has no effect if the shard reports it again, or if an order has already
+  /// committed or dropped the push.
   void held(size_t shard, const transport::Report& report);
   /// Notes that `shard` has received all orders up to this index.
   void received(size_t shard, uint64_t index);
 
-  /// Called when the process of `newest` starts over from its last committed push: drops its later pushes up to `newest`,
-  /// including those that no shard has reported yet.
+  /// Called when the process that made the push `newest` starts over from its last committed push. Drops the process's
+  /// uncommitted pushes up to `newest`, including those that no shard has reported yet.
   void abandon(const transport::PushId& newest);
   /// Makes the trainer of `newest` inactive until it pushes again, and drops its undecided pushes.
   void rest(const transport::PushId& newest);
@@ -80,7 +81,7 @@ class Sequencer {
   };
   struct Decided {
     uint64_t incarnation = 0;  // The trainer's newest process.
-    uint64_t number = 0;       // The newest push of this process that an order has named.
+    uint64_t number = 0;       // The newest push of this process that an order has committed or dropped.
   };
   bool is_over(const transport::PushId& id) const;
   void decide(const transport::PushId& id);
@@ -100,7 +101,7 @@ class Sequencer {
   std::map<transport::PushId, Pending> pending_;
   std::vector<WholePush> whole_;  // Pushes that all shards hold, in the order in which the last shard reported each.
   std::map<int, Decided> decided_;
-  std::map<int, std::deque<uint64_t>> fenced_;  // By trainer: the newest of its processes that were excluded.
+  std::map<int, std::deque<uint64_t>> fenced_;  // By trainer: its excluded processes, at most the newest 256.
   std::map<int, uint64_t> left_;                // By trainer: the newest process that left.
   std::deque<transport::Order> asked_;          // Orders to give next, except commits.
   std::deque<transport::Order> given_;          // Orders that some shard may lack.

@@ -40,7 +40,8 @@ class TopK {
   void encode(std::span<const std::byte> gradient, std::span<std::byte> payload);
   /// Adds the values of the last encode()'s payload back to the residual, since the payload had no effect.
   void take_back(std::span<const std::byte> payload);
-  /// Undoes the last encode(), whose gradient is lost, too. Afterwards kept_before() is not valid.
+  /// Undoes the last encode(): gives the residual the values from before that call. The gradient that was encoded is lost.
+  /// Afterwards kept_before() is not valid.
   void go_back() { std::swap(residual_, before_); }
   std::span<const float> residual() const;
   /// kept() refers to the memory of residual(), and kept_before() to the residual before the last encode(). A later

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// kSparseRows: an encoding of an arena that has only some rows of segments with lazy rows (VariableSpec::lazy_rows). It
-/// has for each segment, in order of offset, what the table says. The number n, the row numbers and the floats each begin
-/// at a multiple of 64 bytes.
+/// kSparseRows: an encoding of an arena. If the variable of a segment has lazy rows (VariableSpec::lazy_rows), the payload
+/// contains only some rows of the segment; other segments are contained whole. The table shows the payload of one segment;
+/// segments are in order of offset. The number n, the row numbers and the floats each begin at a multiple of 64 bytes.
 ///   without lazy rows   the segment's floats
 ///   with lazy rows      u64: the number n of rows. n u32: which rows of the variable, ascending. n rows of floats.
 #include <cstdint>
@@ -26,9 +26,10 @@ struct SegmentRows {
 
 /// The number of floats in a row of the segment's variable.
 int64_t row_width(const Segment& segment);
-/// Fills `to` with the rows of `sums` that belong to the segment. Valid until `sums` changes.
+/// Fills `to` with the rows of `sums` that belong to the segment. `to` is valid until `sums` changes.
 void take_rows(const Segment& segment, const RowSums& sums, SegmentRows& to);
-/// Fills `to` with the rows `rows` (ascending) of the segment, whose floats stay in `arena`.
+/// Fills `to` with the rows of the segment whose numbers `rows` lists (ascending). `to` then has the addresses of the rows'
+/// floats in `arena`.
 void take_rows(const Segment& segment, std::vector<uint32_t> rows, std::span<const std::byte> arena, SegmentRows& to);
 
 /// The size of a payload in bytes. `rows` has one entry per segment, empty for segments that are sent whole.

@@ -32,24 +32,25 @@ class ShardTraffic {
   /// For part `index` of the `count` parts of a shard; `part` outlives this object.
   ShardTraffic(BufferPool& pool, const ShardPart& part, uint32_t index, uint32_t count, const Compression& compression);
 
-  // take() and finish_push() below take long if weights are compressed or sent as rows: the compute thread then calls them.
+  // If arenas are compressed or sent as rows, take() and finish_push() take long, so call them on the compute thread then.
 
-  /// From now on only changed rows are sent of variables with VariableSpec::lazy_rows. Called before any weights arrive.
+  /// For variables with VariableSpec::lazy_rows, messages contain only changed rows from now on. Called before any weights
+  /// arrive.
   void go_by_rows();
 
   /// Takes the weights of `message`. FailedPrecondition if the server holds another model; InvalidArgument if the
   /// payload is malformed.
   Result<void> take(transport::Message message);
   bool has_weights() const { return bool(weights_.body); }
-  /// Releases the weights, so that a server whose only reader is this trainer updates them in place.
+  /// Releases the weights. The server can then update them in place, if no other trainer still reads them.
   void drop_weights() { weights_.body = {}; }
   const std::byte* weights() const { return decoded_now_ ? decoded_->data() : weights_.payload().data(); }
   uint64_t version() const { return version_; }
 
   /// Begins a push: returns the arena for the gradients of a step. `fields` describes the step and its weights.
   std::span<std::byte> begin_push(const transport::Chunk& fields);
-  /// Makes the message to send, after all gradients are written, or summed up in `rows`. `scalars` and `metrics` are
-  /// sent with the first part.
+  /// Makes the message to send. Call it once all gradients are written into the arena, or summed up in `rows`. The message
+  /// for the first part of a shard also carries `scalars` and `metrics`.
   void finish_push(std::span<const double> scalars, const transport::StepMetrics& metrics, const RowPush& rows);
   /// Sets the status in the push's head: kStatusSaveBit, or 0.
   void set_push_status(uint8_t status) { push_.message.head.status = status; }

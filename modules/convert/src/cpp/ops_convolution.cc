@@ -91,9 +91,10 @@ std::vector<float> arranged(std::span<const float> filters, const Part& part, in
   return result;
 }
 
-/// Tells whether sums include products with zeros beyond the image, as in the backend `portable`. `columns`: with zeros to
-/// the left and right; only if a row of a window is contiguous in memory. `rows`: also with zeros above and below; only if
-/// that row is short, too. If the filters contain infinity or NaN, there are no such products, since they would be NaN.
+/// Tells whether the sums of a convolution include products with the zeros beyond the image, as they do in the backend
+/// `portable`. `columns`: with the zeros to the left and right, if a row of a window is contiguous in memory. `rows`: also
+/// with the zeros above and below, if such a row is short, too. Filters with infinity or NaN are never multiplied by zeros,
+/// since the products would be NaN.
 struct ZerosBeyond {
   bool rows, columns;
   ZerosBeyond(const Part& part, int64_t groups, bool finite) {
@@ -211,9 +212,9 @@ void write_conv2d(OpWriter& w) {
   write_relu(w);
 }
 
-/// Returns one axis of a part of a transposed convolution; `forward` is the axis of the convolution in the opposite
-/// direction, from the image to the result. The part consists of the elements h of the image with (h + before) % stride ==
-/// phase. Each of them is a sum over some taps of the result, the last tap first.
+/// Returns one axis of a transposed convolution, which computes an image from a result, for one Part of the image: the
+/// elements h with (h + before) % stride == phase, where `before` is the padding. Each of them is a sum over some taps of
+/// the filter, the last tap first. `forward` is the same axis of the convolution that computes the result from the image.
 Axis phase_of(const Axis& forward, int64_t phase) {
   const int64_t stride = forward.stride, dilation = forward.dilation, before = -forward.begin;
   const int64_t together = std::gcd(stride, dilation), tap_step = stride / together;

@@ -63,7 +63,7 @@ std::vector<Value> values_of(const TrainedModel& model, const Outputs& outputs) 
   return values;
 }
 
-/// True for a hash of ids, whose result is an input of the file.
+/// True for a node that hashes ids. The file cannot contain this op, so the node's result becomes an input of the file.
 bool is_hash(const Node& node) { return node.op == "cross_ids"; }
 
 class Conversion {
@@ -267,7 +267,7 @@ std::string obstacle_at(const Graph& graph, const Node& node) {
   return where + (op && op->own ? "is an op of the program's own" : "belongs to gradients");
 }
 
-/// Returns an obstacle if all variables together are too large for one file, else "".
+/// Returns why the model cannot be exported if all variables together are too large for one file, else "".
 std::string size_obstacle(const Graph& graph, const std::vector<NodeId>& nodes) {
   constexpr int64_t kBytesMax = int64_t(2047) << 20;
   int64_t bytes = 0;
@@ -281,7 +281,7 @@ std::string size_obstacle(const Graph& graph, const std::vector<NodeId>& nodes) 
   return "the weights have " + std::to_string(bytes >> 20) + " MiB, and one file of this format holds less than 2048 MiB";
 }
 
-/// Returns an obstacle if two inputs or outputs of the file would have the same name.
+/// Returns why the model cannot be exported if two inputs or outputs of the file would have the same name, else "".
 std::string name_obstacle(const TrainedModel& model, const Outputs& outputs) {
   std::set<std::string> names;
   for (const NamedValue& input : model.inputs) names.insert(shown_name(input.name, "features"));

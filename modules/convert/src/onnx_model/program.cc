@@ -90,7 +90,8 @@ class Builder {
     return {};
   }
 
-  /// Leaves out inputs that are constants, too: ONNX lets callers replace such a constant, but this reader does not.
+  /// Adds the file's inputs, except those that have a constant of the same name. ONNX lets callers replace such a constant
+  /// by an input, but this reader does not.
   Result<void> add_inputs() {
     const size_t constants = values_.size();
     for (OnnxPort& input : file_.inputs) {

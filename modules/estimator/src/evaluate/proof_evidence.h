@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Collects the differences between an exported form and Shoal's predictions.
+/// Collects the differences between the predictions of an exported file (such as an ONNX file) and those of Shoal.
 #include <cstdint>
 #include <map>
 #include <set>
@@ -29,7 +29,8 @@ struct ProofDifference {
 /// The rule that decides whether an exported form is accepted.
 enum class ProofRule : uint8_t {
   kNumbers,  ///< Each number is within the tolerance.
-  /// The share of correctly classified examples is at most ExportProof::accuracy_loss lower. Without classes, see kNumbers.
+  /// The share of correctly classified examples is at most ExportProof::accuracy_loss lower than Shoal's. For a model
+  /// without classes, kNumbers decides.
   kAccuracy,
 };
 

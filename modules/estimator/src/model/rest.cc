@@ -16,7 +16,7 @@ namespace shoal {
 namespace {
 
 constexpr int64_t kRestVersion = 1;
-constexpr size_t kScopesMax = 64;  // Constants of scopes beyond this number share one entry.
+constexpr size_t kScopesMax = 64;  // So many scopes have a hash for each; all further scopes share one hash.
 constexpr char kHash = '#';        // The first character of a value that is a hash.
 
 std::string hash_text(uint64_t hash) { return formatted("%c%016llx", kHash, static_cast<unsigned long long>(hash)); }
@@ -120,7 +120,7 @@ template <class IsUsed>
 std::string op_difference(std::string_view recorded, const OpCatalogue& catalogue, const IsUsed& is_used) {
   if (recorded.empty()) return "";
   const Result<Rest> before = decode_rest(recorded);
-  if (!before) return "";  // Reports no difference if `recorded` cannot be read, as tell_of_rest() does.
+  if (!before) return "";  // `recorded` cannot be read: reports no difference, like tell_of_rest().
   std::string text;
   for (const std::string& name : catalogue.names()) {
     const OpDef& op = *catalogue.find(name);
@@ -133,9 +133,9 @@ std::string op_difference(std::string_view recorded, const OpCatalogue& catalogu
   return text;
 }
 
-/// A train op that assigns to variables comes from an optimizer of the user's own, and the graph from which its updates are
-/// computed is the rule of this optimizer. (The updates of Shoal's own optimizers are computed from gradients only, which
-/// follow from the loss.)
+/// A train op that assigns values to variables comes from an optimizer that the user has written. This function then adds
+/// the graph that computes the assigned values. (For Shoal's own optimizers it adds nothing: their updates are computed
+/// from gradients only, which follow from the loss.)
 void add_update_graph(Value loss, const nn::TrainOp& train_op, Rest& rest) {
   const auto is_own = [](const nn::VariableUpdate& update) {
     return update.rule.kind == nn::UpdateRule::Kind::kAssign || update.rule.kind == nn::UpdateRule::Kind::kAdd;

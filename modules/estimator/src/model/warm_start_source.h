@@ -37,7 +37,8 @@ class WarmStartSource final : public cluster::RestoreSource {
   /// The source of one variable's values.
   struct Start {
     SourceTensor source;
-    /// If rows move by token: the source's row for each of the variable's first rows; -1 for a row that the source lacks.
+    /// Set if each row belongs to a token (a text of a vocabulary), and is copied from the source's row of the same token:
+    /// for each of the variable's first rows, the number of the source's row; -1 if the source lacks the token.
     std::optional<std::vector<int64_t>> old_rows = {};
     std::optional<nn::InitializerSpec> backup_initializer = {};
   };

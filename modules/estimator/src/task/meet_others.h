@@ -11,12 +11,12 @@ namespace shoal {
 
 struct Met {
   cluster::TaskConfig task;                ///< The task with all addresses, unless TaskConfig::has_ended.
-  std::shared_ptr<const void> membership;  ///< Ends the task's part in the rendezvous when it is destroyed.
+  std::shared_ptr<const void> membership;  ///< The task stays in the rendezvous while this object lives.
 };
-/// Waits for the other ranks, or until the end mark in model_dir says that this start has ended, for at most
-/// `config.ready_timeout_secs()`. `config` has the task's rank; if it has no TaskHost, the process's one is used.
-/// Errors: those of Rendezvous::meet(); FailedPrecondition if the job goes beyond this machine without token or
-/// certificate; Cancelled on an interrupt.
+/// Waits until all ranks of the job have met, or until the end mark in model_dir says that this start of the job has ended.
+/// Waits for at most `config.ready_timeout_secs()`. `config` has the task's rank; if it has no TaskHost, uses the TaskHost
+/// of the process. Errors: those of Rendezvous::meet(); FailedPrecondition if the job uses other machines too, and has
+/// neither a token nor a certificate; Cancelled on an interrupt.
 Result<Met> meet_others(const RunConfig& config);
 
 }  // namespace shoal

@@ -30,7 +30,8 @@ struct SaverOptions {
   /// `ready_timeout` is over. Null: no check.
   std::function<Result<void>()> check_place = {};
   Duration ready_timeout = std::chrono::seconds(7200);
-  /// Tells whether this run may still publish a checkpoint. Called last, on the compute thread. Null: it may.
+  /// Returns an error if this run may no longer publish checkpoints. Called on the compute thread, as the last check before
+  /// a checkpoint is published. Null: no check.
   std::function<Result<void>()> check_run = {};
   /// Which data files checkpoints share with earlier ones. Default: none. Set it only if this process has locked the
   /// folder.
@@ -49,10 +50,10 @@ class CheckpointSaver {
   Task<Result<void>> save_at_start(cluster::Store& store, LoopContext& context, cluster::Positions own_positions,
                                    std::optional<int64_t> last_step = {});
   bool due(uint64_t step, SteadyTime now) const { return timer_.due(step, now); }
-  /// Saves if a checkpoint is due. `last_step`: the step at which a job of several trainers ends, which other trainers may
-  /// have reached by now. This function does not save a state of that step, so that nobody takes it for the job's last
-  /// checkpoint; save_at_end() saves that. If a trainer has failed for good, saves nothing until the trainer is back, and
-  /// logs that.
+  /// Saves if a checkpoint is due. `last_step`: the step at which a job of several trainers ends. If other trainers have
+  /// already brought the weights to that step, saves nothing: a checkpoint of that step would be taken for the job's last
+  /// one, which save_at_end() writes. If a trainer has failed for good, logs that, and saves nothing until the trainer is
+  /// back.
   Task<Result<void>> save_when_due(cluster::Store& store, LoopContext& context, cluster::Positions own_positions,
                                    std::optional<int64_t> last_step = {});
   /// Saves if the step has moved since the last checkpoint, or if the last checkpoint is only in the spare folder
@@ -60,8 +61,8 @@ class CheckpointSaver {
   Task<Result<void>> save_if_moved(cluster::Store& store, LoopContext& context, cluster::Positions own_positions,
                                    std::optional<int64_t> last_step = {});
   /// Saves the last checkpoint, unless the newest checkpoint has this step already, and calls end() of the listeners.
-  /// Unavailable if model_dir cannot be written, so that the last checkpoint is in the spare folder: then the job has not
-  /// ended, and its next start ends it.
+  /// Unavailable if model_dir cannot be written and the last checkpoint is in the spare folder. The job then does not count
+  /// as ended; its next start ends it.
   Task<Result<void>> save_at_end(cluster::Store& store, LoopContext& context, cluster::Positions own_positions);
 
   /// Called instead of save_at_end() if the newest checkpoint is to be the job's last one: saves nothing, and only calls
@@ -87,7 +88,7 @@ class CheckpointSaver {
   Task<Result<void>> try_to_write(cluster::Store& store, cluster::Snapshot& snapshot, const std::string& folder,
                                   std::optional<checkpoint::Sharing> sharing);
   void leave_spare_dir(int64_t step);
-  /// Remembers that a call which writes files has failed.
+  /// Returns `result`, which a call that writes files has returned. If it is an error, sets disk_failed_.
   template <class T>
   Result<T> of_disk(Result<T> result) {
     disk_failed_ = disk_failed_ || !result;

@@ -11,7 +11,8 @@ namespace {
 
 constexpr uint64_t kKeptPartBytes = uint64_t(16) << 20;
 
-/// The memory of a segment within its variable. The first segment of a variable allocates the variable.
+/// Returns the memory of a segment: a part of the memory of its variable. Allocates the variable's memory at the first call
+/// for one of its segments.
 std::span<std::byte> place_of(TrainedWeights& weights, const cluster::Segment& segment) {
   const cluster::VariableSpec& variable = segment.variable;
   const auto [entry, added] = weights.values.try_emplace(variable.name, Tensor());

@@ -126,7 +126,8 @@ bool TrainingLoop::reached_max() const {
   return options_.max_steps && context_.global_step() >= uint64_t(*options_.max_steps);
 }
 
-/// The last step, if only finish() saves it, because other trainers may still add to its state.
+/// In a job with servers: max_steps, if set. Only finish() saves a checkpoint of that step, since other trainers may still
+/// push updates when this trainer reaches it. In a job without servers: nothing.
 std::optional<int64_t> TrainingLoop::last_of_several() const {
   return options_.recover ? options_.max_steps : std::nullopt;
 }
@@ -182,8 +183,9 @@ Task<Result<bool>> TrainingLoop::iterate() {
   co_return may_go_on();
 }
 
-/// Ends a step that makes no update because of `fault_`, such as a loss of NaN. Hooks see it under the global step that its
-/// update would have reached. Returns the error of a hook that fails, or else `fault_`. A hook may also request a stop.
+/// Ends a step that makes no update because of `fault_`, such as a loss of NaN. Hooks see this step with the global step
+/// that its update would have reached. Returns the error of a hook that fails, or else `fault_`. A hook may also request a
+/// stop.
 Task<Result<bool>> TrainingLoop::leave_out_step() {
   env_.sometimes("trainer.step_left_out");
   if (options_.meters) options_.meters->loss.set(step_.loss);
@@ -216,8 +218,8 @@ Task<Result<void>> TrainingLoop::after_update(const cluster::Outcome& outcome) {
   context_.count_iteration();
   if (options_.observer) options_.observer->stepped(int(options_.trainer_index), outcome.global_step);
   job_stops_ = outcome.stop;
-  // True if servers know that a checkpoint follows this push, and the push has led to an update; false if the update needs
-  // more pushes.
+  // True if servers were told with this push that a checkpoint follows, and the push has led to an update. A push may lead
+  // to no update yet, since one update may need several pushes.
   const bool announced = step_.save_follows && outcome.global_step > step_.global_step;
   const bool may_save = announced || !options_.store->hears_of_saves();
   // After an interrupt no checkpoint is saved here: the job saves when it ends, and only if no task has failed.
@@ -240,8 +242,9 @@ Task<Result<void>> TrainingLoop::look_at_place() {
   co_return placed;
 }
 
-/// Computes the final values on the leading task, which may read the weights wherever they are. Runs before the last
-/// checkpoint and before the end is announced, because training has to continue if a server is lost here.
+/// Computes the values that hooks get at the end. Only the leading task does this, since it may read all weights, also
+/// those on servers. Runs before the last checkpoint is written and before the end of the job is announced, because
+/// training has to continue if a server is lost meanwhile.
 Task<Result<void>> TrainingLoop::compute_final_values() {
   if (options_.final_values.empty() || !context_.is_chief() || poisoned_ || context_.iterations() == 0) {
     co_return Result<void>{};

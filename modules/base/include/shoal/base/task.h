@@ -5,8 +5,9 @@
 /// A Task starts when it is awaited (or given to Environment::run or TaskGroup::spawn). Frames come from a per-thread
 /// cache, so awaiting in a steady loop allocates nothing. Coroutines take parameters by value: a reference may be gone
 /// after the first suspension. A known trap: g++ 12 destroys a capturing lambda or an aggregate temporary inside a co_await
-/// expression twice, so give it a name first. await_suspend returns bool rather than a handle (symmetric transfer crashes
-/// g++ 12 without optimisation), so a child that finishes at once costs no stack.
+/// expression twice, so give it a name first. await_suspend returns bool, not a handle, since symmetric transfer crashes
+/// g++ 12 without optimisation. With bool, the caller of a child that finishes at once continues in its own frame, so a
+/// loop over such children does not use up the stack.
 #include <coroutine>
 #include <cstddef>
 #include <exception>

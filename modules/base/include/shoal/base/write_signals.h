@@ -11,9 +11,10 @@ struct WriteSignals {
   bool file_size = true;  ///< SIGXFSZ: the file would be larger than `ulimit -f` allows (EFBIG).
 };
 
-/// While an object of this class lives, the chosen signals have no effect. Since it changes handlers of the whole process,
-/// only programs make one: shoal::run() and the program `shoal`. Signals that were ignored or handled before stay so, and
-/// programs that this process starts get the system's handling. One at a time.
+/// While an object of this class lives, the chosen signals have no effect. There may be only one such object at a time.
+/// Since it changes signal handlers of the whole process, libraries make none, but shoal::run() and the program `shoal` do.
+/// A signal that the process ignored or handled before keeps that handling. Programs that this process starts get the
+/// system's default handling.
 class WriteSignalsAsErrors {
  public:
   explicit WriteSignalsAsErrors(WriteSignals which = {});
@@ -24,7 +25,7 @@ class WriteSignalsAsErrors {
  private:
   void disarm(int signal);
 
-  std::vector<int> disarmed_;  // The signals that had the system's default handling before.
+  std::vector<int> disarmed_;  // Signals that this object changed. Before, they had the default handling.
 };
 
 }  // namespace shoal

@@ -20,8 +20,9 @@
 
 namespace shoal::checkpoint {
 
-/// The parts of a piece that changed after the piece was written. A later save writes them to another file. For this
-/// purpose the piece is divided into units of `unit_bytes`, numbered from 0; the last unit may be shorter.
+/// The parts of a Piece (rows of a tensor in a file) that have changed since the Piece was written. A later save writes
+/// only these parts, to another file. For this purpose the Piece is divided into units of `unit_bytes`, numbered from 0;
+/// the last unit may be shorter.
 struct Patch {
   uint32_t file = 0;  ///< An index into Manifest::files.
   /// Where the patch begins in its file: first the numbers of the changed units (`count` int64 values, ascending), then the

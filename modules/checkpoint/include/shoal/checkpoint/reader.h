@@ -21,8 +21,8 @@ class Reader {
  public:
   /// Reads and checks the index of the checkpoint `prefix` ("m/model.ckpt-200"), opens its data files and compares their
   /// lengths. If the same step is saved again meanwhile, the reader gets all of the earlier save or all of the later one.
-  /// `if_damaged` ends the sentences about damage and says what to do. Default: to delete this checkpoint and resume from
-  /// an older one.
+  /// `if_damaged` is the advice at the end of error messages about damage. By default it is to delete this checkpoint and
+  /// resume from an older one.
   static Result<std::unique_ptr<Reader>> open(Storage& storage, std::string prefix, std::string if_damaged = {});
 
   const std::string& prefix() const { return prefix_; }

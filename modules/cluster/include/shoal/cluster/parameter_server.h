@@ -31,8 +31,8 @@ struct ParameterServerOptions {
   /// Work that touches more bytes of memory than this number runs on other threads, so that the strand can answer hellos
   /// and heartbeats meanwhile. Smaller work would take less time than passing it to a thread.
   uint64_t bytes_on_strand = uint64_t(1) << 20;
-  /// Synchronous updates: how long the other trainers wait for a lost trainer. Then they make its share of each step,
-  /// until it comes back.
+  /// Synchronous updates: how long the other trainers wait for a lost trainer. After that they compute its share of each
+  /// step too, until it comes back.
   Duration lost_grace = std::chrono::seconds(60);
   std::shared_ptr<UpdateObserver> observer = nullptr;
   /// Called through offload() every second once no task has been connected for a minute, or for half of ready_timeout.

@@ -18,12 +18,12 @@ struct ServerMemory {
   uint64_t slots = 0;  ///< S slots of the update rules (momenta and the like), each with P bytes, as the weights.
   /// max(W, R) pushes that wait for their commit, with W trainers and updates of R pushes. A push takes P bytes, as much as
   /// the weights. An encoded push, or one by rows, takes twice as much, since the server has it both as received and as
-  /// decoded. With top-k compression also W P: the residual of each trainer for a checkpoint.
+  /// decoded. With top-k compression another W P: each trainer sends its residual (unsent gradients) for a checkpoint.
   uint64_t updates = 0;
   uint64_t snapshot = 0;  ///< (1 + S) P bytes: the weights and S slots that a checkpoint in progress still has to read.
-  /// 16 (max(W, R) + 1) bytes for each row of the variables that are updated by rows, with W trainers and updates of R
-  /// pushes: for the row's number and address in each waiting push, in one reply and in the newest updates. Pushes usually
-  /// name few rows.
+  /// For each row of the variables that are updated by rows: 16 bytes for the row's number and address in each of max(W, R)
+  /// waiting pushes, with W trainers and updates of R pushes; and 16 bytes for one reply and the newest updates together.
+  /// Usually much less is used, since a push contains few of the rows.
   uint64_t row_numbers = 0;
   uint64_t total() const { return versions + slots + updates + snapshot + row_numbers; }
 };
@@ -35,12 +35,12 @@ ServerMemory server_memory(const ShardSpec& spec, int trainers, int aggregated =
 /// The bytes that a push takes besides its gradients: the input position, and scalars.
 inline constexpr uint64_t kPushOverhead = uint64_t(64) << 10;
 /// Limits the memory that one trainer's unanswered pushes take on a server. At the limit the server reads no more from that
-/// trainer until one of these pushes is applied or dropped. (Pushes that are answered, but wait for a later update, are
-/// never more than one update needs.)
+/// trainer until one of these pushes is applied or dropped. (A push that is answered, but waits for a later update, is not
+/// limited here: there are never more such pushes than one update needs.)
 struct PushLimit {
-  /// Room for two pushes of P bytes (the size of the weights): 2 P, plus twice kPushOverhead. The second one is a push that
-  /// is sent again, or that follows an abandoned one. No version of the weights is on its way to the trainer then, so the
-  /// second push may take the memory of that version.
+  /// Room for two pushes of P bytes (the size of the weights): 2 P, plus twice kPushOverhead. A second push exists only if
+  /// the trainer sends a push again, or abandons one and makes another. Meanwhile the server sends no weights to this
+  /// trainer, so the second push may take the memory that ServerMemory::versions counts for them.
   uint64_t dense = 0;
   uint64_t encoded = 0;  ///< For compressed pushes and pushes by rows: 3 times the weights, plus twice kPushOverhead.
 };

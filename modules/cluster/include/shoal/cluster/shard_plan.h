@@ -25,7 +25,7 @@ struct VariableSpec {
   Initializer initializer;
   RandomKey key = 0;  ///< The initializer's key: element i is a pure function of (initializer, key, i).
   nn::UpdateRule rule;
-  /// Rows that have no gradient in a step, or one that is all zero, keep their weights and slots, even if the rule
+  /// True: a row whose gradient in a step is missing or all zero keeps its weights and slots, even if the update rule
   /// would change them (momentum, Adam).
   bool lazy_rows = false;
   friend bool operator==(const VariableSpec&, const VariableSpec&) = default;
@@ -51,9 +51,9 @@ inline constexpr uint64_t kOnePart = ~uint64_t(63);
 /// The least size of a part of a shard. A larger shard is sent in several parts, so that some gradients are sent while
 /// others are still computed (docs/decisions/overlap-of-network-and-compute.md).
 inline constexpr uint64_t kOwnPartBytes = uint64_t(4) << 20;
-/// The most parts of a shard that have at least the least size (own_part_bytes). Smaller parts are not counted: one may lie
-/// before these parts, one after them, and one between any two of them. The number is limited since each part costs a
-/// message, and memory for the message.
+/// The most parts of own_part_bytes or more that a shard is divided into. Smaller parts are not counted: one may lie before
+/// these parts, one after them, and one between any two of them. The number is limited because each part needs a message of
+/// its own, and memory for the message.
 inline constexpr uint64_t kOwnPartsMax = 8;
 
 /// The variables that one server holds, in one arena: weights, gradients and each slot have the same layout. A large
@@ -75,8 +75,9 @@ struct ShardPart {
   uint64_t begin = 0;  ///< The part's first byte in the arena of the shard.
   ShardSpec spec;      ///< The spec of the part alone: its offsets count from `begin`.
 };
-/// Cuts an arena between segments into parts of at most part_bytes_max, in order. A part ends as soon as it has
-/// own_part_bytes; a segment of that size is a part of its own. There is at least one part.
+/// Divides an arena into parts, in order: each has whole segments, of at most part_bytes_max bytes together. A part ends as
+/// soon as it has own_part_bytes or more. A segment of at least own_part_bytes is a part of its own. There is at least one
+/// part.
 std::vector<ShardPart> parts_of(const ShardSpec& spec);
 
 struct ShardPlan {

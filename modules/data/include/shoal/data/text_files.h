@@ -40,11 +40,12 @@ struct CsvColumn {
   bool doubled = false;
 };
 
-/// If there are header lines, the last one says where each column stands in that file: columns are found by their
-/// names, in any order. Fields that belong to no column are passed over. A header that lacks a column, has one twice or
-/// has other names ends iteration with InvalidArgument, which quotes both lists of names. A line with none of the names
-/// is no header if it has more or fewer fields than there are columns, or begins like a comment ("#", "%", "|", "//").
-/// In such files, and without header lines, the columns are those of the file from left to right.
+/// If files have header lines, the last one of each file is its header. The columns are found by the names in the header,
+/// in any order; fields under other names are passed over. A header that has none of the names, lacks some of them or has
+/// one twice ends iteration with InvalidArgument, which quotes the names of the columns and those of the header. An
+/// exception: a line with none of the names counts as no header if it has more or fewer fields than there are columns, or
+/// begins like a comment ("#", "%", "|", "//"). In a file without a header, the columns are those of the file from left to
+/// right.
 struct CsvOptions {
   std::vector<CsvColumn> columns{};  ///< All columns of the files, left to right; at least one.
   /// Names of the columns that become labels; a single label has the name "". A label that is missing, or no finite number,

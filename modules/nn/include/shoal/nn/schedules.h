@@ -54,8 +54,8 @@ struct WarmUpOptions {
   uint64_t steps;           ///< A number > 0.
   double start_factor = 0;  ///< A number in [0, 1].
 };
-/// `rate` times start_factor + (1 - start_factor) * min(t, steps) / steps. The rate grows to `rate`, whose own
-/// schedule also starts at step 0. `warm_up(cosine_decay({...}), {.steps = 1000})`.
+/// rate(t) * (start_factor + (1 - start_factor) * min(t, steps) / steps). The result grows until it equals `rate` at step
+/// `steps`. If `rate` is a schedule, that also starts at step 0: `warm_up(cosine_decay({...}), {.steps = 1000})`.
 /// Source: Goyal et al., "Accurate, large minibatch SGD: training ImageNet in 1 hour" (2017), section 2.2.
 LearningRate warm_up(LearningRate rate, WarmUpOptions options);
 
