@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Dense layers on plain weights [out, in], with separate loops for few rows and for small batches; all others use panels.
-// [..., features] is a matrix with as many rows as there are elements before the last axis.
+// An operand [..., features] is taken as a matrix; its number of rows is the product of all sizes but the last.
 #include <algorithm>
 
 #include "dense.h"
@@ -130,10 +130,11 @@ std::unique_ptr<Kernel> make_dense(const KernelRequest& request) {
 
 namespace {
 
-/// Computes dx = dy w for small batches. Threads divide w by its rows, as the product dW and the update of w do, so that
-/// each core has most of its rows of w in its own cache. If threads divided the columns of w, each of two cores would have
-/// to read half of its weights from the other core's cache, and the update would move them back (a training step of the MLP
-/// took a tenth longer). There are always kBlocks blocks of rows, whose sums are added up, whatever the number of threads.
+/// Computes dx = dy w for small batches. Threads divide w by its rows. The kernel of dW and the update of w divide w in the
+/// same way, so each core has most of its rows of w in its own cache. If threads divided w by columns here, each of two
+/// cores would have to read half of its weights from the other core's cache, and the update would move them back (a
+/// training step of the MLP took a tenth longer). Whatever the number of threads, there are kBlocks blocks of rows, and the
+/// sums of the blocks are added up.
 class SmallBatchGradInput final : public Kernel {
  public:
   SmallBatchGradInput(int threads, const DenseSizes& sizes)
@@ -320,9 +321,9 @@ class PanelGradKernel final : public Kernel {
 
 /// True if dW is so small that it stays in a core's own cache during a pass over all of x.
 bool grad_stays(int64_t out, int64_t in) { return out * in * kFloatBytes <= int64_t(256) << 10; }
-/// True if SummedGradKernel should read x in place. If dW has few rows, packed x would be read too few times to make
-/// packing worth its time. Packing pays with fewer rows if the rows of x are a whole number of KiB apart, since they then
-/// evict each other from the first-level cache.
+/// True if SummedGradKernel should read x in place instead of packing it. The fewer rows dW has, the fewer times packed x
+/// would be read, so packing is worth its time only if dW has many rows. If the rows of x are a whole number of KiB apart,
+/// they evict each other from the first-level cache; packing is then worth its time with fewer rows of dW.
 bool reads_plain(int64_t out, int64_t in) { return out <= (in % 256 == 0 ? 96 : 512) || grad_stays(out, in); }
 /// True if SummedGradKernel is faster than PanelGradKernel. Only the latter passes on rows of dW while they are in the
 /// cache.
@@ -338,10 +339,10 @@ class SummedGradKernel final : public Kernel {
  public:
   SummedGradKernel(int threads, int64_t batch, int64_t out, int64_t in)
       : threads_(threads), batch_(batch), out_(out), in_(in), plain_(reads_plain(out, in)) {
-    // dW is divided into up to three parts for each thread, so that a slower core delays nobody; all threads get the same
-    // number. A part reads all rows of dy, but only its own columns of x. With fewer than 64 columns, reading dy so often
-    // would cost more than the division gains. Rows of dW are divided only if there are few columns, since each part then
-    // reads all of x.
+    // Divides dW into up to three parts for each thread, so that a slower core delays no other thread; all threads get the
+    // same number. If the columns of dW are divided, each part reads all of dy, but only its own columns of x. With fewer
+    // than 64 columns a part, reading dy so often would cost more than the division gains. If the rows of dW are divided,
+    // each part reads its columns of x again, so this is done only if there are few columns.
     const int64_t shares = threads == 1 ? 1 : int64_t(3) * threads;
     const int64_t across_all = threads * std::clamp(in / (threads * kColumnsWorthwhile), int64_t(1), shares / threads);
     columns_ = std::clamp((panel_count(in) + across_all - 1) / across_all * kPanelColumns, kColumnsTogether, kColumnsMax);

@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Dense layers with so few rows that reading the weights from memory takes most of the time. Each weight is read once, in
-/// order. All three products divide w by its rows, so that a thread finds in its own cache the rows that it has read or
-/// updated before. The order of sums is fixed in the code, so bits do not depend on threads.
+/// order. The products for y, dx and dW divide w among the threads by rows, so that a thread finds in its own cache the
+/// rows of w that it has read or updated before. The order of sums is fixed in the code, so the bits of results do not
+/// depend on the number of threads.
 #include <algorithm>
 #include <cstdint>
 

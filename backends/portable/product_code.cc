@@ -21,7 +21,7 @@ struct Codes {
 Codes codes_of_processor() {
   Codes codes{};
 #if defined(SHOAL_PRODUCTS_AVX2)
-  __builtin_cpu_init();  // The compiler calls this, too, but perhaps after a constructor of the user's that computes.
+  __builtin_cpu_init();  // A program's start calls this too, but perhaps after a static constructor that computes.
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #if defined(SHOAL_PRODUCTS_AVX512)
   if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl"))

@@ -100,8 +100,9 @@ void ExecutorProgram::find_first_reads() {
   }
 }
 
-/// Finds the first step that applies an update, and whether the first fetch is known by then. Several values may use the
-/// same memory one after the other, so the first fetch is computed by the last step that writes to its address.
+/// Finds the first step that applies an update to variables, and whether the first fetched value (a scalar such as the
+/// loss) is computed before that step. Several values may use the same memory one after the other, so the last step that
+/// writes to the address of the fetched value computes it.
 void ExecutorProgram::find_first_update() {
   const auto applies = [](const Step& step) { return step.update_by_rows >= 0 || !step.updates_to_apply.empty(); };
   first_update_ = size_t(std::ranges::find_if(steps_, applies) - steps_.begin());
@@ -316,7 +317,7 @@ Result<void> ExecutorProgram::run_on(const StepBinding& binding, RunProgress& pr
   return {};
 }
 
-/// Runs as if all variables had arrived: without StepBinding::arrivals, run_on() waits for none.
+/// Runs all steps in one call. StepBinding::arrivals is null, so run_on() does not wait for variables to arrive.
 Result<void> ExecutorProgram::run(const StepBinding& binding) {
   StepBinding complete = binding;
   complete.arrivals = nullptr;

@@ -95,7 +95,7 @@ std::string encode_body(const Manifest& manifest) {
       joined("{\"global_step\":", std::to_string(manifest.global_step),
              ",\n\"save_time_ns\":", std::to_string(info.save_time.time_since_epoch().count()),
              ",\n\"numerics\":", json_string(info.numerics), ",\n\"fingerprint\":", json_string(info.fingerprint));
-  // Empty texts are left out, so that the index is the same as in versions that did not have them.
+  // Empty texts are left out. The index is then the same as from older versions of Shoal, which knew no such texts.
   if (!info.run.empty()) text += joined(",\n\"run\":", json_string(info.run));
   if (!info.meaning.empty()) text += joined(",\n\"meaning\":", json_string(info.meaning));
   if (!info.rest.empty()) text += joined(",\n\"rest\":", json_string(info.rest));

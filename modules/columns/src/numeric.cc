@@ -21,8 +21,8 @@ class Numeric final : public Definition, public Numbers {
     inputs.feature_means(name(), {.kind = "numeric", .values = meaning()});
     return normalized(inputs, false);
   }
-  /// Returns the options of this column with which weights are trained, for the graph's Meaning. The numbers inside of a
-  /// normalizer, such as a mean, are not known here.
+  /// Returns the options of this column that trained weights depend on. Models compare them before they use weights of
+  /// another model (Meaning). The numbers inside of a normalizer, such as a mean, are not known here.
   std::map<std::string, std::string> meaning() const {
     std::map<std::string, std::string> values;
     if (options_.shape != Shape{1}) values["shape"] = to_string(options_.shape);

@@ -1,9 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
-// shuffle: keeps a buffer; each output is drawn uniformly from it, and the next input takes its place.
+// shuffle: keeps elements in a buffer. Each output is drawn uniformly from the buffer, and the next input takes its place.
 //
-// Draw number s of a pass is a pure function of (key, s). So the buffer's contents are a pure function of the number of
-// draws, and a position is that number and an input position at or before the oldest element in the buffer (the anchor);
-// contents are never saved. The anchor follows the input, so no resume replays an endless input from its start.
+// Draw number s of a pass is a pure function of (key, s). So the number of draws determines which elements are in the
+// buffer, and the elements are never saved. A saved position consists of that number and of the anchor, a position of the
+// input at or before the oldest element in the buffer. The anchor moves forward during a pass, so a resume never reads an
+// endless input again from its start.
 #include <algorithm>
 #include <array>
 
@@ -56,7 +57,8 @@ struct Progress {
   bool ended = false;   ///< True once the input's end was seen.
 };
 
-/// Whether the counters are consistent. The slot of the last draw is still empty: the next call of next() refills it.
+/// Whether such counters can occur. Until the input ends, there is one draw more than slots that were filled again, since
+/// the slot of the last draw stays empty until the next call of next().
 bool is_possible(const Progress& at, uint64_t capacity) {
   if (at.draws == 0) return at.inputs == 0;
   if (!at.ended) return at.inputs >= capacity && at.inputs - capacity == at.draws - 1;
@@ -257,8 +259,8 @@ class ShuffleStage final : public Stage {
     return at_.ended ? see_end() : Result<void>();
   }
 
-  /// Reads past the last element of the input again, as the run did before: only then does a cache() before this stage
-  /// become complete.
+  /// Called by a resume if the run had already reached the input's end: reads past the last element again, because a
+  /// cache() before this stage becomes complete only then.
   Result<void> see_end() {
     Item none;
     SHOAL_TRY(const bool more, input_->next(none));

@@ -24,7 +24,8 @@ Params params_of(const tuning::Assignment& assignment) {
   return params;
 }
 
-/// Sets the steps of ASHA, and refuses options that only ASHA reads.
+/// For ASHA, copies its options into `header`; max_steps is required. For another algorithm, returns an error if an option
+/// of ASHA is set.
 Result<void> take_steps(const SearchOptions& options, tuning::SearchHeader& header) {
   if (options.algorithm != tuning::Algorithm::kAsha) {
     if (!options.min_steps && !options.max_steps && !options.eta) return {};

@@ -58,8 +58,8 @@ Fault DiskState::scripted(const DiskCall& call, bool& half) {
 }
 
 Fault DiskState::drawn(const DiskCall& call) {
-  // Both random sequences draw, the one for errors and the one for a full disk, before one of the two faults is chosen. So
-  // neither sequence depends on the other.
+  // Draws from both random sequences, that for errors and that for a full disk, before it chooses one of the two faults. So
+  // the results of one sequence do not change how many numbers are drawn from the other.
   const bool error = happens(errors_, faults.error);
   const bool after_effect = error && errors_.below(2) == 0;
   const bool full = call.kind == DiskCall::Kind::kWrite && draw_full();

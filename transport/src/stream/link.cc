@@ -18,8 +18,8 @@ Link::Link(std::shared_ptr<Core> core, Peer peer, const LinkOptions& options, st
       outgoing_(
           options.send_queue_bytes_max,
           [this] {
-            // Called for a message that finds outgoing_ empty. On the strand it is sent at once. Further messages collect
-            // in outgoing_ while they cannot be sent.
+            // Called when a message was added to outgoing_ while that was empty. On the strand, sends the message at once.
+            // Further messages collect in outgoing_ while they cannot be sent.
             if (core_->postbox->on_strand()) {
               flush();
             } else {
@@ -101,7 +101,8 @@ Result<void> Link::take_farewell(const Message& message) {
 
 void Link::close(Error reason) {
   outgoing_.close(closing_reason(std::move(reason)));  // Makes try_send() return false.
-  // On the strand, sends now what can be sent at once: perhaps the task ends next, and its event loop does not run again.
+  // On the strand, sends at once what the peer can take now. The event loop could send it later, but does not run again if
+  // the task ends next.
   if (core_->postbox->on_strand()) begin_flushing();
   later(&Link::end_reading);
 }
@@ -137,7 +138,7 @@ void Link::fail(const Error& reason) {
   stalled_.reset();
   outgoing_.close(reason);
   outgoing_.discard();
-  // Not `reason`: if this side had closed the connection before, receivers get the reason of that close.
+  // If this side had closed the connection before, outgoing_ still has the reason of that close, and receivers get it too.
   incoming_.close(*outgoing_.closed());
   senders_->stop();
   receiver_->stop();

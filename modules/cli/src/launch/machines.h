@@ -37,7 +37,7 @@ class Machines {
   /// Chooses "host:port" for each task, "" for a task without an address; new ones at each call.
   virtual Result<std::vector<std::string>> choose_addresses() = 0;
   virtual Result<TaskProcess> start(size_t task, const TaskStart& how, TaskStream output, TaskStream errors) = 0;
-  /// Tasks at whose address a process of this machine listens.
+  /// Returns each task at whose address a process of this machine listens, be it the task itself or another process.
   virtual std::vector<size_t> listening() const = 0;
   /// Removes everything that prepare() has made, when no task runs any more. Returns a sentence for each thing that could
   /// not be removed.

@@ -274,7 +274,7 @@ Result<void> SearchRun::settle_ends() {
 Result<void> SearchRun::end(std::list<RunningTrial>::iterator running) {
   const int64_t number = running->number();
   guard_->remove(running->group().id());
-  // Evaluations that the trial has made since it was last looked at go to the tuner before the end of the trial does.
+  // Before the tuner learns that the trial has ended, it gets the trial's newest evaluations.
   for (const Evaluation& one : running->new_evaluations()) {
     SHOAL_TRY_VOID(carry_out(tuner_.evaluated(number, one.step, one.value, steady_now())));
   }

@@ -5,8 +5,8 @@
 namespace shoal::convert {
 namespace {
 
-/// Writes an op of one operand. The result has its channels first if the operand exists in this layout (lowering.h), and
-/// else Shoal's own layout.
+/// Writes an op of one operand. If the file already has the operand with its channels first (lowering.h), the result has
+/// its channels first, too. Else operand and result have Shoal's own layout.
 template <class Write>
 void in_its_layout(Lowering& node, Write write) {
   if (node.has_image(0)) {

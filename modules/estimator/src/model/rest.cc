@@ -24,8 +24,9 @@ std::string hash_text(uint64_t hash) { return formatted("%c%016llx", kHash, stat
 /// Rounds to six digits, because results of the C library may differ in the last digits between machines.
 std::string rounded_text(double number) { return formatted("%.6g", number); }
 
-/// Adds an op's attributes to `hash`. Leaves out texts, since each is a name for error messages, or is part of the meaning
-/// (meaning.h). Leaves out the versions of the user's own ops, too, because rest_of() has an entry for each of these ops.
+/// Adds an op's attributes to `hash`. Leaves out texts: each is a name for error messages, or is contained in the Meaning
+/// of the graph (meaning.h). Leaves out the versions of the user's own ops, too: rest_of() has an entry for each of these
+/// ops.
 uint64_t fold_attributes(uint64_t hash, const Attributes& attributes) {
   struct Fold {
     uint64_t hash;

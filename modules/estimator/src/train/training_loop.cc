@@ -325,7 +325,7 @@ Task<Result<void>> TrainingLoop::compute_and_exchange() {
   }
   exchange.request_stop();
   Result<void> ended = co_await exchange.join();
-  static_cast<void>(ended);  // commit() sends the gradients that are left, and gets the same error.
+  static_cast<void>(ended);  // Not needed: commit() sends the gradients that are left, and meets the error again.
   co_return computed;
 }
 
@@ -469,7 +469,8 @@ Result<void> TrainingLoop::run_on() {
   return running_.progress.done ? take_results() : Result<void>();
 }
 
-/// Takes the program's results: the loss, values for scalars, ids and gradients of updates by rows, and values for hooks.
+/// Takes the program's results: the loss, the values of scalars, the values for hooks and, for variables of which a step
+/// updates single rows, the ids and gradients of these rows.
 Result<void> TrainingLoop::take_results() {
   std::span<const TensorView> fetched = running_.program->fetched();
   const double loss = double(fetched[0].as<float>()[0]);
@@ -489,7 +490,8 @@ Result<void> TrainingLoop::take_results() {
     part.gradients = fetched[1];
     fetched = fetched.subspan(2);
   }
-  step_.loss = loss;  // Only servers read this. A process with replicas, where it is one replica's loss, has no servers.
+  // Only servers read step_.loss. With several replicas it is the loss of just one of them, but then there are no servers.
+  step_.loss = loss;
   if (input_watch_.share()) step_.input_wait = *input_watch_.share();
   if (running_.observed) {
     values_.set(loss, running_.batch_size, !fetched.empty());

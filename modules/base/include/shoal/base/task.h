@@ -47,8 +47,8 @@ struct PromiseBase {
   FinalAwaiter final_suspend() noexcept { return {}; }
 };
 
-/// The error of a coroutine that ended by an exception. Code in coroutines returns errors, and call_user() catches
-/// exceptions of user code, so the exception comes from raise_exhausted() (exhaustion.h), whose error is returned. Any
+/// Returns the error of a coroutine that ended by an exception. The exception must come from raise_exhausted()
+/// (exhaustion.h): other code in coroutines returns its errors, and call_user() catches the exceptions of user code. Any
 /// other exception ends the process.
 Error error_of_unhandled_exception() noexcept;
 /// Ends the process when an exception ends a coroutine without a caller, since nobody could receive the error.

@@ -35,8 +35,8 @@ struct TaskIdentity {
   std::string strategy = "async";
   uint64_t fingerprint = 0;
   std::string numerics;
-  std::string variables;     ///< variables_text() of the model: refusals name what differs.
-  std::string meaning = {};  ///< meaning_text() of the model: refusals name what differs.
+  std::string variables;     ///< variables_text() of the model. A refused peer learns which variables differ.
+  std::string meaning = {};  ///< meaning_text() of the model. A refused peer learns what differs.
   /// The run of the task's model: a chief learns it from model_dir, a worker from its folder or the servers.
   RunIdentity run = {};
   /// The name of the launch (one start of all tasks) that this task belongs to: SHOAL_RUN from a launcher, or an id

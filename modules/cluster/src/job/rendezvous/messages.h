@@ -22,7 +22,8 @@ namespace shoal::cluster {
 inline constexpr std::string_view kMissingVerb = "missing";
 inline constexpr uint8_t kRefusalPasses = 0;  ///< A later attempt may succeed: a guest (a rank other than 0) tries again.
 inline constexpr uint8_t kRefusalFinal = 1;
-inline constexpr uint8_t kRefusalOtherRun = 2;  ///< The guest gives up, unless it has other addresses to try.
+/// The host belongs to another run than the guest. The guest gives up, unless it has other addresses to try.
+inline constexpr uint8_t kRefusalOtherRun = 2;
 
 struct Join {
   int32_t rank = 0;
