@@ -97,8 +97,8 @@ class ConvGradKernel final : public Kernel {
     }
   }
 
-  /// Packs `count` rows of dy, one for each pixel of the result, into panels (panels.h). `to` is where the first of these
-  /// rows begins in the first panel.
+  /// Packs `count` rows of dy, one for each pixel of the result, into panels (panels.h). `to` is the place of the first
+  /// of these rows in the first panel.
   void pack_results(const float* dy, int64_t stride, int64_t count, float* to) const {
     for (int64_t column = 0; column < c_.filters; column += kPanelColumns) {
       pack({dy + column, stride}, count, std::min(kPanelColumns, c_.filters - column), 1.0f, to + column * kPixelsTogether);

@@ -257,8 +257,8 @@ constexpr int64_t kOwnCacheBytes = 512 << 10;
 bool update_counts(int64_t batch) { return batch <= 64; }
 
 /// Computes dW = dy^T x as a product of packed panels (panels.h). If the run has a RowSink, a few rows of dW at a time are
-/// computed in memory that stays in the cache, and passed to the sink. Bits depend neither on the sink nor on the number of
-/// threads.
+/// computed in memory that stays in the cache, and passed to the sink. The bits of dW depend neither on the sink nor on
+/// the number of threads.
 class PanelGradKernel final : public Kernel {
  public:
   PanelGradKernel(int threads, int64_t batch, int64_t out, int64_t in)

@@ -17,8 +17,8 @@ struct FewRows {
   int64_t rows, out, in;
 };
 
-/// The sums over the rows of w, in dx = dy w, are divided into blocks of rows. Returns the number of blocks, which does not
-/// depend on the number of threads. Block b ends before row out * (b + 1) / blocks.
+/// For dx = dy w, each block of rows of w is summed separately, and then the blocks' sums are added up. Returns the number
+/// of blocks, which does not depend on the number of threads. Block b ends before row out * (b + 1) / blocks.
 inline int64_t few_rows_blocks(int64_t out) { return std::clamp<int64_t>(out / 64, 1, 16); }
 
 }  // namespace shoal::backends::portable

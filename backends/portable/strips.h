@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Loops over the channels of [rows, channels], for normalization. Sums are taken in blocks whose sizes depend on the shape
-/// only, so bits do not depend on the number of threads; the sums of blocks are combined in double.
+/// only, so the bits of results do not depend on the number of threads. The sums of blocks are combined in double.
 #include <algorithm>
 #include <cmath>
 #include <cstddef>

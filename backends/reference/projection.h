@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Maps each element of a larger tensor to its element of a smaller one.
+/// Maps each element of a larger tensor to an element of a smaller one, for broadcasts and reductions.
 #include <algorithm>
 #include <array>
 #include <cstdint>

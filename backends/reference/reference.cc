@@ -93,7 +93,7 @@ class ReferenceBackend final : public Backend {
     const ExecutorOptions executor{.sources = {&reference_source()}, .numerics = numerics(options.threads)};
     return compile_with(graph, std::move(options), executor);
   }
-  /// Reports one thread whatever is requested, since kernels use one; bits do not depend on the thread count.
+  /// Reports one thread, whatever number is requested: kernels use one, so all numbers of threads give the same results.
   Numerics numerics(int) const override {
     return {.backend = "reference", .version = "2", .isa = isa(), .threads = 1, .denormals = Denormals::kKept};
   }

@@ -50,7 +50,7 @@ class Way {
   /// Returns how many packets were lost on the way.
   uint64_t send(SteadyTime now, Message message, const SimLink& link);
   void acknowledge(SteadyTime now, uint64_t bytes, const SimLink& link) { acks_.push_back({now + link.latency, bytes}); }
-  /// Sends the farewell, with the reason of the close, behind all messages. Further calls do nothing.
+  /// Sends the farewell, a last message with the reason why the sender closes. Further calls do nothing.
   void say_farewell(SteadyTime now, Error reason, const SimLink& link);
 
   /// Takes the next message that has arrived.

@@ -87,7 +87,7 @@ std::vector<OpenSslObject<X509>> certificates_in(std::string_view pem) {
 
 OpenSslObject<EVP_PKEY> key_in(std::string_view pem) {
   const auto reader = reader_of(pem);
-  const auto no_password = [](char*, int, int, void*) { return -1; };  // OpenSSL's default would ask at the terminal.
+  const auto no_password = [](char*, int, int, void*) { return -1; };  // By default OpenSSL would ask at the terminal.
   OpenSslObject<EVP_PKEY> key(reader ? PEM_read_bio_PrivateKey(reader.get(), nullptr, no_password, nullptr) : nullptr);
   ERR_clear_error();
   return key;

@@ -39,7 +39,8 @@ void WaitQueue::add(Wait& wait) {
 }
 
 void WaitQueue::arm(Deadline deadline) {
-  // A timer is set even for kNoDeadline: if the environment is killed, the timer's sleep ends, and with it all waits.
+  // Sets a timer even for kNoDeadline: if the environment is killed, the timer's sleep fails, and run_timer() ends all
+  // waits.
   if (timer_ && timer_at_ <= deadline) return;
   stop();
   timer_at_ = deadline;
@@ -53,7 +54,7 @@ void WaitQueue::arm(Deadline deadline) {
 WaitQueue::Timer WaitQueue::run_timer(uint64_t generation) {
   while (true) {
     Result<void> slept = co_await env_.sleep_until(timer_at_);
-    const std::shared_ptr<WaitQueue> self = shared_from_this();  // Coroutines that are resumed may drop the queue.
+    const std::shared_ptr<WaitQueue> self = shared_from_this();  // A coroutine that expire() resumes may drop the queue.
     in_timer_ = true;
     if (slept) {
       expire(env_.now());

@@ -23,7 +23,7 @@ class SignalWatch {
  private:
   friend class SignalWatchers;
   First first_;
-  bool told_ = false;  // True once `first` has been called. Guarded by SignalWatchers::mutex_.
+  bool told_ = false;  // True once first_ has been called. Guarded by SignalWatchers::mutex_.
 };
 
 }  // namespace shoal

@@ -20,8 +20,8 @@ Result<std::vector<std::string>> candidates(Storage& storage, const std::string&
   std::vector<std::string> names;
   if (pointer && *pointer) {
     names = (*pointer)->retained;
-    // The newest checkpoint is the one in the first line of the `checkpoint` file. Its name becomes the last of `names`,
-    // whatever its place in the list that follows that line.
+    // The first line of the `checkpoint` file names the newest checkpoint. The lines after it list all that are kept. Moves
+    // the newest one to the end of `names`, since it may be anywhere in that list.
     std::erase(names, (*pointer)->newest);
     names.push_back((*pointer)->newest);
   } else {

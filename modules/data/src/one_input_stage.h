@@ -27,7 +27,7 @@ class OneInputStage : public Stage {
 
  protected:
   std::unique_ptr<Stage> input_;
-  int64_t index_ = 0;  ///< A counter; each stage decides what it counts.
+  int64_t index_ = 0;  ///< A counter that each derived stage may use for its own purpose.
 };
 
 }  // namespace shoal::data

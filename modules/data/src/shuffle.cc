@@ -302,8 +302,8 @@ class ShuffleNode final : public Node {
 
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
     SHOAL_TRY(std::unique_ptr<Stage> stage, input().stage(context));
-    // A buffer larger than the input changes nothing. The limit also ensures that a damaged position does not make the
-    // stage allocate more memory than the input needs.
+    // A buffer larger than the input would change nothing, so the capacity is at most the size of the input. Because of
+    // this limit, a damaged position cannot make the stage allocate more memory than the input needs.
     const uint64_t capacity = std::min(buffer_, uint64_t(std::max<int64_t>(input().cardinality().value_or(INT64_MAX), 1)));
     return std::make_unique<ShuffleStage>(context, std::move(stage), capacity, options_.reshuffle_each_iteration,
                                           context.next_random_key(options_.seed));

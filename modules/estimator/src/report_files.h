@@ -17,9 +17,9 @@ namespace shoal {
 ExperimentReport program_report(const TaskReports& reports, const CommandLine& line,
                                 const std::optional<std::string>& failure = {});
 
-/// Writes report.json into each folder whose training this process led, unless another start has begun there. A process
-/// that only evaluated adds its evaluations to the report that the chief has written. Returns an error message for each
-/// file that could not be written; such a file does not make the program fail.
+/// Writes report.json into each folder whose training this process led, unless another start of the job has begun to use
+/// it. A process that only evaluated adds its evaluations to the report that the chief has written. Returns an error
+/// message for each file that could not be written; such a file does not make the program fail.
 std::vector<std::string> write_folder_reports(const TaskReports& reports, const CommandLine& line,
                                               const std::optional<std::string>& failure = {});
 

@@ -23,8 +23,8 @@ int64_t checked_head_size(Value x, const MultiHeadAttentionOptions& options) {
   return features / options.heads;
 }
 
-/// A dense layer with `units` outputs in scope `name`. It combines `parts` projections of equal size, for example those to
-/// queries, keys and values. The initializer gets the fans of one of these projections.
+/// Adds a dense layer with `units` outputs in scope `name`. Its kernel consists of `parts` projections of equal size, for
+/// example those to queries, keys and values. The initializer gets the fans (numbers of inputs and outputs) of one of them.
 Value project(Value x, int64_t units, int64_t parts, std::string_view name, const MultiHeadAttentionOptions& options) {
   Graph& graph = x.graph();
   const auto scope = graph.scope(name);

@@ -16,7 +16,7 @@ int64_t checked_channels(std::string_view layer, Value x, int rank_min, std::str
   return channels;
 }
 
-/// The layer's scale and shift: its weights, or constants if it has none.
+/// The scale and shift of a layer: its weights, or constants if the layer has no such weights.
 struct ScaleAndShift {
   Value scale;
   Value shift;

@@ -72,7 +72,7 @@ class DiskWriter final : public WritableFile {
 
   OpenFile file_;
   bool at_end_;
-  // The number of power losses when the file was opened. An open file does not survive a further one.
+  // How many power losses there had been when the file was opened. After a further power loss, the open file is useless.
   int64_t power_lost_;
   size_t written_bytes_ = 0;
   std::string buffer_;

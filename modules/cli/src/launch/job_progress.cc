@@ -33,8 +33,8 @@ std::optional<LogLine> log_line(std::string_view line) {
   return LogLine{level, line.substr(colon == std::string_view::npos ? kForm.size() : colon + 2)};
 }
 
-/// True for the line in which a server logs that its chief has connected, which ends the server's first wait: "chief 0 is
-/// connected, from tcp://127.0.0.1:45972".
+/// True for the line in which a server logs that its chief has connected: "chief 0 is connected, from
+/// tcp://127.0.0.1:45972". Before that, the server only waits for the chief.
 bool is_leaders_arrival(std::string_view message) {
   return (message.starts_with("chief ") || message.starts_with("master ")) &&
          message.find(" is connected") != std::string_view::npos;

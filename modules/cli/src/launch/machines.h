@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The machines that the tasks of a job run on: this machine, or hosts behind ssh. Tasks are known by their numbers in the
-/// job.
+/// The machines that the tasks of a job run on: this machine, or hosts behind ssh. The functions take a task
+/// as its number in the job.
 #include <cstddef>
 #include <string>
 #include <vector>
@@ -34,13 +34,13 @@ class Machines {
   virtual std::vector<LastCommand> last_commands() const = 0;
   /// Prepares the machines; call it before choose_addresses(). An error leaves nothing behind. Cancelled: a signal came.
   virtual Result<void> prepare(SignalInbox& inbox) = 0;
-  /// Chooses "host:port" for each task, "" for a task without an address; new ones at each call.
+  /// Chooses an address "host:port" for each task; "" for a task that needs none. Each call chooses new addresses.
   virtual Result<std::vector<std::string>> choose_addresses() = 0;
   virtual Result<TaskProcess> start(size_t task, const TaskStart& how, TaskStream output, TaskStream errors) = 0;
   /// Returns each task at whose address a process of this machine listens, be it the task itself or another process.
   virtual std::vector<size_t> listening() const = 0;
-  /// Removes everything that prepare() has made, when no task runs any more. Returns a sentence for each thing that could
-  /// not be removed.
+  /// Removes everything that prepare() has made. Call it when no task runs any more. Returns a sentence for each thing that
+  /// could not be removed.
   virtual std::vector<std::string> clean_up(SignalInbox& inbox) = 0;
 };
 

@@ -62,14 +62,14 @@ struct Kept {
   bool newest_files = false;
 };
 
-/// Reads a run, also while it continues: with Kept::newest_files each read() adds the events since the last one; otherwise
-/// read() may be called only once. Not thread-safe.
+/// Reads the events of a run, which may still continue. With Kept::newest_files, each call of read() adds the events since
+/// the last call. Without it, read() may be called only once. Not thread-safe.
 class HistoryReader {
  public:
   HistoryReader(Storage& storage, std::string folder, Kept kept);
 
-  /// NotFound if the folder does not exist; other errors come from the file system. A damaged file is no error: the
-  /// values in front of the damage are used, and the next take_damage() describes the damage.
+  /// NotFound if the folder does not exist; also returns errors of the file system. A damaged file is no error: the values
+  /// before the damage are used, and the next take_damage() describes the damage.
   Result<void> read();
   std::vector<Error> take_damage() { return std::exchange(damage_, {}); }
   const History& history() const { return history_; }
@@ -88,7 +88,7 @@ class HistoryReader {
   Storage& storage_;
   const Kept kept_;
   History history_;
-  int64_t newest_step_ = INT64_MIN;    // The newest step of training that no later restart has undone.
+  int64_t newest_step_ = INT64_MIN;    // Training's newest step, without steps that a restart has made void.
   std::map<std::string, File> files_;  // By path.
   std::vector<Error> damage_;
 };

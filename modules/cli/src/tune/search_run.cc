@@ -82,7 +82,7 @@ class SearchRun {
   std::vector<std::pair<int64_t, SteadyTime>>
       held_back_;  // Trials that wait until their old process has ended, each with the time when the search gives up.
   SteadyTime next_look_{};
-  uint64_t bytes_of_a_trial_ = 0;  // The most memory of any trial that has evaluated.
+  uint64_t bytes_of_a_trial_ = 0;  // The memory of the largest trial that has evaluated.
 };
 
 Result<int> SearchRun::run() {

@@ -36,7 +36,8 @@ class IncomingPush {
     push.credit = std::exchange(credit_, {});
     return push;
   }
-  /// How much of its trainer's memory limit the push uses: its chunks so far, and the next one.
+  /// How much of its trainer's memory limit the push uses: for the chunks that were added, and for the one to be added
+  /// next.
   PushCredit& credit() { return credit_; }
 
  private:

@@ -35,8 +35,8 @@ class TopK {
  public:
   TopK(const ShardSpec& spec, double fraction, BufferPool& pool);
 
-  /// Fills `payload` (encoded_bytes() bytes) from `gradient` plus the residual. Of values of equal magnitude the first
-  /// ones are sent.
+  /// Fills `payload` (encoded_bytes() bytes) with the largest values of `gradient` plus the residual. Of values of equal
+  /// magnitude, those that come first in the arena are sent.
   void encode(std::span<const std::byte> gradient, std::span<std::byte> payload);
   /// Adds the values of the last encode()'s payload back to the residual, since the payload had no effect.
   void take_back(std::span<const std::byte> payload);
@@ -48,7 +48,7 @@ class TopK {
   /// encode() does not change this memory while another owner holds a reference to it.
   const Ref<Buffer>& kept() const { return residual_; }
   const Ref<Buffer>& kept_before() const { return before_; }
-  /// Continues from the residual in `arena`, which another process of this trainer left.
+  /// Continues from the residual in `arena`, which an earlier process of this trainer had.
   void resume(std::span<const std::byte> arena);
   /// Forgets the residual, since the weights were replaced.
   void clear();

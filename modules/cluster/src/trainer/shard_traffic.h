@@ -61,10 +61,10 @@ class ShardTraffic {
   const ShardSpec& spec() const { return spec_; }
   /// The residual of top-k (gradients that earlier pushes have not sent), as an arena. Null without top-k.
   Ref<const Buffer> kept_back() const { return top_k_ ? Ref<const Buffer>(top_k_->kept()) : Ref<const Buffer>(); }
-  /// A residual to send to a server. `arena` is null before the first push.
+  /// A residual (see kept_back()) that is sent to a server for a checkpoint. `arena` is null before the first push.
   struct Residual {
     Ref<const Buffer> arena;
-    uint64_t after = 0;  ///< The newest push (Chunk::push) whose gradient is included.
+    uint64_t after = 0;  ///< The newest push (Chunk::push) whose gradient the residual includes.
   };
   Residual residual() const;
   /// The residual as it was before the newest push.

@@ -186,7 +186,8 @@ class Conversion {
       texts.push_back(word);
       ids.push_back(i);
     }
-    // The id of unknown texts. If they are refused: an id beyond the vocabulary, so that a lookup fails in the runtime.
+    // The id of texts that the vocabulary lacks. If such texts are to be refused, this id is beyond the vocabulary, so
+    // that the look-up of its row fails in the ONNX runtime.
     const int64_t otherwise = encoding.refuse_unknown ? encoding.vocabulary->size() : encoding.unknown_id;
     std::string of = values_.plain(feature->value);
     OnnxAttributes keys{{"keys_strings", texts}};

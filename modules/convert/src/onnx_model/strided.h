@@ -47,7 +47,8 @@ inline int64_t last_stride(const Strides& strides, const Shape& shape) {
   return shape.rank() == 0 ? 0 : strides[size_t(shape.rank() - 1)];
 }
 
-/// Copies elements of `x` into a tensor of `shape`: from element `offset` of x on, with these strides in x.
+/// Copies elements of `x` into a tensor of `shape`. The first one is element `offset` of x; `strides` has the distance in x
+/// between neighbours along each axis of `shape`.
 Result<Tensor> gathered(Call& call, const Tensor& x, const Shape& shape, const Strides& strides, int64_t offset = 0);
 
 /// Returns `x` broadcast to `shape`. InvalidArgument if x broadcasts only to a larger shape, or not at all.

@@ -47,8 +47,8 @@ class LoadedVariables {
 /// (vocabularies, classes), or with other versions of the user's own ops (check_meaning.h).
 Result<LoadedVariables> load_variables(Environment& env, const Estimator& estimator, Mode mode, const BuiltModel& model,
                                        const checkpoint::Reader* reader);
-/// Says which model load_variables() makes without a checkpoint: "no checkpoint, so the freshly initialized model", or the
-/// warm-started one.
+/// Returns words for logs that say which model load_variables() makes if there is no checkpoint: "no checkpoint, so the
+/// freshly initialized model", or a similar text for a warm-started model.
 std::string without_checkpoint(const Estimator& estimator);
 
 /// The folder of an evaluation's results: "eval", or "eval_<name>", in `model_dir`.
@@ -60,7 +60,8 @@ Result<void> check_options(const std::string& call, const EvaluateOptions& optio
 struct Evaluation {
   Metrics metrics;
   int64_t batches = 0;  ///< How many batches were evaluated.
-  /// True if `steps` ended the evaluation, rather than the input or a hook; never true for an endless input.
+  /// True if the evaluation ended because it had made the requested `steps`, and not because the input ended or a hook
+  /// stopped it. Never true for an endless input.
   bool ended_by_steps = false;
   std::optional<int64_t> input_batches = {};  ///< The number of batches in the input, where it is known.
 };

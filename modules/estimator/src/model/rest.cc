@@ -21,7 +21,8 @@ constexpr char kHash = '#';        // The first character of a value that is a h
 
 std::string hash_text(uint64_t hash) { return formatted("%c%016llx", kHash, static_cast<unsigned long long>(hash)); }
 
-/// Rounds to six digits, because results of the C library may differ in the last digits between machines.
+/// Rounds to six digits, so that equal models get equal texts: results of the C library may differ in the last digits
+/// between machines.
 std::string rounded_text(double number) { return formatted("%.6g", number); }
 
 /// Adds an op's attributes to `hash`. Leaves out texts: each is a name for error messages, or is contained in the Meaning

@@ -17,8 +17,8 @@ namespace shoal {
 
 class WarmStartSource final : public cluster::RestoreSource {
  public:
-  /// Opens the source that `start` names and compares it with the variables of `graph`, a model of `mode`. `values` supply
-  /// the rows that the source does not have. Errors: see WarmStart.
+  /// Opens the source that `start` names, and compares its tensors with the variables of `graph`, which was built for
+  /// `mode`. Rows that the source lacks are taken from `values`. Errors: see WarmStart.
   static Result<std::unique_ptr<WarmStartSource>> open(Environment& env, const WarmStart& start, const Graph& graph,
                                                        const InitialValues& values, Mode mode);
 

@@ -85,7 +85,8 @@ std::vector<monitor::GraphNode> nodes_of(const Graph& graph) {
   return nodes;
 }
 
-/// If a program passes a flag on as a param (--learning-rate, learning_rate), keeps only the flag, which searches can set.
+/// Returns the flags and params of a run. If a flag and a param differ only in their dashes (--learning-rate,
+/// learning_rate), the program has passed the flag on as the param: keeps only the flag, which searches can set.
 std::vector<monitor::HyperParameter> hyper_parameters(const Params& flags, const Params& params) {
   std::vector<monitor::HyperParameter> all;
   std::set<std::string> names;

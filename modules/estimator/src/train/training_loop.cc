@@ -207,7 +207,8 @@ uint64_t TrainingLoop::step_after() const {
   return step_.global_step + (options_.model->spec().train_op->advances_global_step ? 1 : 0);
 }
 
-/// Whether a checkpoint is due after `step`. In a cluster finish() saves the last step, after all workers' steps.
+/// Whether a checkpoint is due after `step`. False for the last step of a cluster: finish() saves that, after all workers'
+/// steps.
 bool TrainingLoop::saves_after(uint64_t step) const {
   const bool last_follows = options_.recover && options_.max_steps && step >= uint64_t(*options_.max_steps);
   if (!options_.saver || last_follows) return false;
@@ -391,7 +392,8 @@ Result<bool> TrainingLoop::draw_batches() {
   return any;
 }
 
-/// Gives the batches of the replicas before `failed` back to their inputs, so that no batch is lost by an interrupt.
+/// Gives the batches that the replicas before number `failed` have drawn back to their inputs. Otherwise an interrupt while
+/// replica `failed` draws would lose these batches.
 void TrainingLoop::put_back(size_t failed) {
   for (size_t i = 0; i < failed; ++i) {
     if (replicas_[i].drawn) options_.inputs[i]->first_batch = replicas_[i].batch;

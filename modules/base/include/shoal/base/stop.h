@@ -12,13 +12,14 @@ namespace shoal {
 
 struct StopState;
 
-/// Signals that reach a process within this time after the first one are one request to stop: a service manager signals
-/// all processes of a service, and a launcher among these processes passes its own signal on to the others.
+/// One request to stop may reach a process as several signals: a service manager signals all processes of a service, and a
+/// launcher among these processes passes its own signal on to the others. So all signals within this time after the first
+/// one count as one request.
 inline constexpr Duration kOneStopRequest = std::chrono::milliseconds(500);
 
 class StopToken {
  public:
-  StopToken() = default;  ///< A token that never stops.
+  StopToken() = default;  ///< A token that never gets a request to stop.
   bool stop_requested() const;
   bool stop_possible() const { return bool(state_); }
 

@@ -37,7 +37,8 @@ struct TaskIdentity {
   std::string numerics;
   std::string variables;     ///< variables_text() of the model. A refused peer learns which variables differ.
   std::string meaning = {};  ///< meaning_text() of the model. A refused peer learns what differs.
-  /// The run of the task's model: a chief learns it from model_dir, a worker from its folder or the servers.
+  /// The training run that the task's model belongs to. A chief learns it from model_dir, a worker from its own folder or
+  /// from the servers.
   RunIdentity run = {};
   /// The name of the launch (one start of all tasks) that this task belongs to: SHOAL_RUN from a launcher, or an id
   /// such as the number of a Slurm job. Empty: not known. Two peers compare it if both know it.

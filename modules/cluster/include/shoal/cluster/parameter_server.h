@@ -35,8 +35,9 @@ struct ParameterServerOptions {
   /// step too, until it comes back.
   Duration lost_grace = std::chrono::seconds(60);
   std::shared_ptr<UpdateObserver> observer = nullptr;
-  /// Called through offload() every second once no task has been connected for a minute, or for half of ready_timeout.
-  /// If it returns true, the job is over, and the server ends with success. Null: only the chief announces the end.
+  /// If no task has been connected for a minute, or for half of ready_timeout, the server calls this function every second
+  /// (through offload()). The result true means that the job is over: the server then ends with success. Null: the server
+  /// learns of the job's end from the chief only.
   std::function<bool()> job_ended = nullptr;
 };
 

@@ -73,7 +73,7 @@ struct ShardSpec {
 /// A range of a shard's arena that is sent as one message, and is contiguous memory in sender and receiver.
 struct ShardPart {
   uint64_t begin = 0;  ///< The part's first byte in the arena of the shard.
-  ShardSpec spec;      ///< The spec of the part alone: its offsets count from `begin`.
+  ShardSpec spec;      ///< The spec of this part only. Offsets in it count from `begin`.
 };
 /// Divides an arena into parts, in order: each has whole segments, of at most part_bytes_max bytes together. A part ends as
 /// soon as it has own_part_bytes or more. A segment of at least own_part_bytes is a part of its own. There is at least one

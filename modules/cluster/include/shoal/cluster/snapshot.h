@@ -15,8 +15,7 @@
 
 namespace shoal::cluster {
 
-/// The input position of each trainer, by its index (the chief is 0): the position after the trainer's last batch whose
-/// push was committed.
+/// By index of the trainer (the chief is 0): the position of its input after the last batch whose push was committed.
 using Positions = std::map<int, std::string>;
 
 /// The state of a job at one moment, apart from the arenas.
@@ -30,8 +29,8 @@ struct StateInfo {
   std::vector<int> residuals;
 };
 
-/// The number of an arena of a shard: 0 for the weights, 1 + k for slot k, residual_arena() for the gradient
-/// values that a trainer's compression has not sent yet.
+/// The number of one of a shard's arenas: 0 has the weights, 1 + k has slot k, and residual_arena() has the gradient values
+/// that a trainer's compression has not sent yet.
 using ArenaIndex = int32_t;
 inline constexpr int kSlotArenasMax = 8;    ///< The arena numbers reserved for slots; nn::kSlotsMax may grow to this.
 inline constexpr int kTrainersMax = 65537;  ///< A chief, and workers 0 to 65535.

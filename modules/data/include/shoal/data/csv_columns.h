@@ -19,8 +19,8 @@ struct CsvColumnsOptions {
   /// The names of all columns, left to right. Empty: the last header line has the names. If names are given and the
   /// file has a header too, CsvColumn::header keeps the header's names, by which the columns are found in other files.
   std::vector<std::string> names{};
-  /// Names of columns that are float32 even if this file has only whole numbers there and no field is missing: quantities,
-  /// which other files may have with fractions or gaps. A field there that is no number is DataLoss, naming its line.
+  /// Names of columns that become float32 even if all their fields in this file are whole numbers: quantities, which in
+  /// other files may have fractions or be missing. A field of such a column that is no number is DataLoss, naming its line.
   std::vector<std::string> numbers{};
   /// Names of columns to read as text although all their fields are numbers: ids and codes.
   std::vector<std::string> texts{};

@@ -44,8 +44,9 @@ struct RecognisedFile {
 };
 
 /// Recognises a file by its first 64 KiB, uncompressed if it is gzip, zstd or lz4; its name does not matter. A file of
-/// lines is a table if its first records, at least two and up to 20, have equally many fields, and more than one, by one of
-/// the separators comma, tab, semicolon and bar. In JSON Lines each line begins with an object. An empty file is text.
+/// lines is a table if one of the separators comma, tab, semicolon and bar divides each of its first records (at least two,
+/// at most 20) into the same number of fields, at least two. In JSON Lines each line begins with an object. An empty file
+/// is text.
 ///
 /// Errors name the file: those of Storage::open(); FailedPrecondition, with advice, for a known format that Shoal does not
 /// read; DataLoss for bytes that are neither text nor of a known format.
