@@ -21,7 +21,8 @@ struct Preamble {
   uint32_t protocol = kProtocolVersion;
   uint32_t layout = 0;
   uint16_t status = 0;                            ///< The answer: one of kWelcome..kFull.
-  HeartbeatMs heartbeat = 0;                      ///< Of the sender's heartbeats; 0: none. An answer to 0 has 0, too.
+  /// The interval of the sender's heartbeats; 0: it sends none. If the connecting side sends 0, the answer has 0, too.
+  HeartbeatMs heartbeat = 0;
   static constexpr uint32_t kMagic = 0x4d485353;  // "SSHM".
 };
 static_assert(sizeof(Preamble) == 16);

@@ -87,7 +87,7 @@ void WaitQueue::wake_all() {
   // at `now`.
   Link now;
   if (empty()) return;
-  now.insert_before(ends_);  // Enters the circular list of waits, in which it then replaces ends_.
+  now.insert_before(ends_);  // `now` enters the circular list of waits, and then replaces ends_ in it.
   ends_.unlink();
   while (now.next != &now) end(*static_cast<Wait*>(now.next), WaitEnd::kWoken);
 }

@@ -72,7 +72,7 @@ class DiskWriter final : public WritableFile {
 
   OpenFile file_;
   bool at_end_;
-  // How many power losses there had been when the file was opened. After a further power loss, the open file is useless.
+  // How many power losses there had been when the file was opened. A further power loss makes this open file invalid.
   int64_t power_lost_;
   size_t written_bytes_ = 0;
   std::string buffer_;

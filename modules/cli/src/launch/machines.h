@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The machines that the tasks of a job run on: this machine, or hosts behind ssh. The functions take a task
-/// as its number in the job.
+/// The machines that the tasks of a job run on: this machine, or hosts behind ssh. A parameter `task` is the task's number
+/// in the job.
 #include <cstddef>
 #include <string>
 #include <vector>

@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The sequencer of a job, which runs on shard 0. It learns which shards hold which pushes, and decides in which order all
-/// shards apply pushes, drop them, or take snapshots. An order never names a push that some shard does not hold: so no
-/// shard gets an update that another one cannot get, and a trainer that stops in the middle of a push delays nobody.
+/// shards apply pushes, drop them, or take snapshots. It lets shards apply a push only when all shards hold it: so
+/// no shard gets an update that another one cannot get, and a trainer that stops in the middle of a push delays nobody.
 /// Orders have an index without gaps, and every shard carries them out in that order. The sequencer keeps an order until
 /// all other shards have said that they received it, so that a broken connection continues where it was. The kept orders
 /// are few: while a shard is silent it reports no pushes, so nothing is committed, and a trainer that abandons a push

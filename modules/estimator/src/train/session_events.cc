@@ -85,8 +85,8 @@ std::vector<monitor::GraphNode> nodes_of(const Graph& graph) {
   return nodes;
 }
 
-/// Returns the flags and params of a run. If a flag and a param differ only in their dashes (--learning-rate,
-/// learning_rate), the program has passed the flag on as the param: keeps only the flag, which searches can set.
+/// Returns the flags and params of a run. If a flag and a param have the same name, apart from dashes and underscores
+/// (--learning-rate, learning_rate), the program has passed the flag on: keeps only the flag, which searches can set.
 std::vector<monitor::HyperParameter> hyper_parameters(const Params& flags, const Params& params) {
   std::vector<monitor::HyperParameter> all;
   std::set<std::string> names;

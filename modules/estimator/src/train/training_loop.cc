@@ -326,7 +326,7 @@ Task<Result<void>> TrainingLoop::compute_and_exchange() {
   }
   exchange.request_stop();
   Result<void> ended = co_await exchange.join();
-  static_cast<void>(ended);  // Not needed: commit() sends the gradients that are left, and meets the error again.
+  static_cast<void>(ended);  // Ignores the error: commit() sends the gradients that are left, and gets it again.
   co_return computed;
 }
 
