@@ -75,9 +75,9 @@ SHOAL_VECTOR_LOOP void scale(float* values, size_t count, float mean, float stdd
   for (size_t i = 0; i < count; ++i) values[i] = mean + stddev * values[i];
 }
 
-/// Fills `out` with the numbers from number `first` of the sequence on. make(bits, values, count) turns `count` random
-/// 32-bit words into floats. It gets whole blocks of four words, so some of its floats may lie before or behind those for
-/// `out`.
+/// Fills `out` with a part of a random sequence of floats, which begins at its number `first`. make(bits, values, count)
+/// turns `count` random 32-bit words into floats. Since words are made in blocks of four, it may make a few floats too
+/// many, in front of and behind those for `out`; these are dropped.
 template <class Make>
 void fill(RandomKey key, uint64_t first, std::span<float> out, Make make) {
   alignas(64) uint32_t bits[kChunk];
@@ -94,7 +94,7 @@ void fill(RandomKey key, uint64_t first, std::span<float> out, Make make) {
   }
 }
 
-/// Number `index` of the sequence as a standard normal, drawn for the `redraw`-th time.
+/// Draws number `index` of a sequence of standard normals again. `redraw` is 1 at the first repetition, then 2, ...
 float redrawn_normal(RandomKey key, uint64_t index, uint64_t redraw) {
   const auto block = random_detail::philox_block(key, index / 4, redraw);
   const size_t lane = size_t(index % 4) & ~size_t(1);

@@ -49,7 +49,7 @@ struct Found {
   int number = 0;  ///< An errno value; 0 if every folder on the path exists.
   NodePtr folder;  ///< The folder that contains the path's last name. Null for the root, which has no name.
   std::string name;
-  NodePtr node;  ///< The file or folder at the path. Null if only the last name is missing.
+  NodePtr node;  ///< The file or folder at the path that was looked up. Null if only the last name is missing.
 
   int as_file() const { return number != 0 ? number : !node ? ENOENT : node->is_folder ? EISDIR : 0; }
   int as_folder() const { return number != 0 ? number : !node ? ENOENT : node->is_folder ? 0 : ENOTDIR; }

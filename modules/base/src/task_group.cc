@@ -40,7 +40,7 @@ struct Detached {
 
 template <class State>
 Detached run_child(std::shared_ptr<State> state, Task<Result<void>> child) {
-  ++state->running;  // Counted here, not in spawn(): allocating this frame may fail.
+  ++state->running;  // Not in spawn(): if allocating this frame throws, no child runs.
   Result<void> result;
   {
     Task<Result<void>> running = std::move(child);

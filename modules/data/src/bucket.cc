@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // bucket_by_length: elements wait in the bucket of their length until there are enough of them for a batch.
 //
-// Elements in buckets are never saved. A position holds the input's position before the oldest element that waits (the
-// anchor), how many elements were taken since, and how many wait in each bucket. After a resume the input is read again
-// from the anchor, and each bucket keeps as many of its latest elements as it held before.
+// The elements in buckets are not saved. What save() writes is the input's position before the oldest waiting element (the
+// anchor), the number of elements taken from the input since then, and the number of elements that wait in each bucket. A
+// resume reads that many elements from the anchor on, and drops the oldest ones of each bucket that has too many.
 #include <algorithm>
 #include <deque>
 
@@ -107,7 +107,7 @@ class BucketStage final : public Stage {
   };
   using Bucket = std::deque<Slot>;
   struct Anchor {
-    uint64_t taken = 0;  ///< How many inputs had been taken when `state` was saved.
+    uint64_t taken = 0;  ///< How many inputs had been taken when `state`, the input's position, was saved.
     std::string state;
   };
 
@@ -186,10 +186,10 @@ class BucketStage final : public Stage {
   const BucketOptions& options_;
   const Padding& padding_;
   std::vector<Bucket> buckets_;
-  std::vector<Slot> spare_;  // Slots whose storage is reused.
+  std::vector<Slot> spare_;  // Slots that hold no element now. Their storage is used for the next elements.
   std::vector<Item> rows_;
   bool begun_ = false, ended_ = false, resumed_ = false;
-  uint64_t taken_ = 0;  // How many inputs were taken in this pass; after a resume, since the saved anchor.
+  uint64_t taken_ = 0;  // How many inputs this pass has taken; after load(), counted from the loaded input position.
   Anchor anchor_, next_anchor_;
   std::optional<Error> unsaved_;
 };

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// cache: the first complete pass is remembered in memory. A position holds no contents: restoring reads that pass again.
+// cache: keeps the elements of the first complete pass in memory. Saved positions do not contain the elements, so a
+// restore reads the input again.
 #include <algorithm>
 
 #include "nodes.h"

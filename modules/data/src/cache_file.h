@@ -76,7 +76,7 @@ class CacheFileReader {
   uint64_t next_ = 0;
   static constexpr size_t kNoBlock = size_t(-1);
   size_t block_ = kNoBlock;  // The block that is in memory.
-  std::string raw_;          // The bytes of that block's elements.
+  std::string raw_;          // The bytes of the elements of block_.
   uint64_t element_ = 0;     // The number of the element that begins at raw_[at_].
   size_t at_ = 0;
 };

@@ -71,8 +71,8 @@ class GzipSource final : public ByteSource {
   uint64_t passed_over() const override { return passed_over_; }
 
  private:
-  /// A margin in left_max(), since inflate() may have consumed input whose unpacked bytes it has not written yet. 64 KiB
-  /// are two windows of DEFLATE.
+  /// left_max() adds this many bytes to its upper bound of what is still to be unpacked: inflate() may have read input
+  /// whose unpacked bytes it has not written yet. 64 KiB are two windows of DEFLATE.
   static constexpr uint64_t kPendingBytesMax = 64 << 10;
 
   /// Looks for another member behind the last one. As gzip(1) does, this passes over zeros, which fill tapes and blocks,

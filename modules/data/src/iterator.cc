@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// The Iterator that users hold: remembers errors and the end, counts, and packs the stages' state into a Position.
+// Implements Iterator for users: remembers errors and the end, counts the elements, and packs the state of the pipeline's
+// stages into a Position.
 #include "shoal/data/iterator.h"
 
 #include "nodes.h"

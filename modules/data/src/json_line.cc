@@ -127,7 +127,7 @@ JsonLineParser::Place JsonLineParser::place_of_value() {
   return Place::kField;
 }
 
-/// Handles a value that is neither a list nor an object. `give_it` passes the value to the gatherer.
+/// Handles a value that is neither a list nor an object. If a field needs it, `give_it` passes it to gatherer_.
 template <class Give>
 Result<void> JsonLineParser::give(JsonKind kind, const Give& give_it) {
   switch (place_of_value()) {
@@ -174,7 +174,7 @@ Result<void> JsonLineParser::null() {
     case Place::kField: break;
   }
   if (!is_whole) return gatherer_.mismatch(JsonKind::kNull);
-  gathering_ = JsonTree::kNowhere;  // From now on the field counts as missing.
+  gathering_ = JsonTree::kNowhere;  // Drops the field: a null counts as a missing value.
   return {};
 }
 

@@ -64,8 +64,8 @@ class JsonLineParser final : json::Events {
   Result<void> end_object() override;
 
   enum class Place { kNowhere, kField, kObject };
-  /// Tells what to do with a value that begins now. kNowhere: no field needs it. kField: it belongs to a field, for which
-  /// the gatherer is ready. kObject: it has to be an object, since fields lie inside of it.
+  /// Tells what to do with a value that begins now. kNowhere: no field needs the value. kField: a field needs it; gatherer_
+  /// is ready to store its elements. kObject: it has to be an object, since fields lie inside of it.
   Place place_of_value();
   template <class Give>
   Result<void> give(JsonKind kind, const Give& give_it);
@@ -82,7 +82,7 @@ class JsonLineParser final : json::Events {
   // The members below are the state of parse() within a line.
   Element* element_ = nullptr;
   std::vector<size_t> objects_;            // For each open JSON object that fields lie in: its node in tree_.
-  size_t next_ = JsonTree::kRoot;          // The node in tree_ of the next value; kNowhere: no field needs it.
+  size_t next_ = JsonTree::kRoot;          // The next value's node in tree_; kNowhere: no field needs the value.
   size_t passed_over_ = 0;                 // How many lists and objects that no field needs are open now.
   size_t gathering_ = JsonTree::kNowhere;  // The field whose value is being read.
   JsonGatherer gatherer_;

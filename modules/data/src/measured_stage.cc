@@ -37,7 +37,7 @@ class MeasuredStage final : public Stage {
 
   /// Measurements of the calls of one function of the stage, next() or skip().
   struct Calls {
-    uint64_t all = 0, measured_last = 0;  // The number of calls, now and at the last measured call.
+    uint64_t all = 0, measured_last = 0;  // The number of calls so far, and `all` at the last call that was measured.
     uint64_t interval = 1;
 
     template <class Call>

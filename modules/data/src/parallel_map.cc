@@ -98,7 +98,7 @@ class ParallelMapStage final : public Stage {
     std::string position;  ///< The input's position after `item`.
     State state = State::kQueued;
     ElementNumber number;
-    bool was_read = false;  ///< True: the input gave an element, so that `error` comes from the function.
+    bool was_read = false;  ///< True if the input gave an element. Then `error`, if set, comes from fn_.
     std::optional<Error> error;
   };
 
@@ -276,13 +276,13 @@ class ParallelMapStage final : public Stage {
   int calls_;  ///< How many calls of fn_ may run at once; grows up to calls_max_.
   bool begun_ = false;
   bool ended_ = false;
-  bool failed_ = false;   ///< True: the last error was the function's.
+  bool failed_ = false;   ///< True if the error that next() returned last came from fn_.
   std::string position_;  ///< The position of the input before the element in slots_.front().
   ElementNumber first_;   ///< The number of the first input since begin().
   int64_t read_ = 0;      ///< How many inputs were taken since begin().
   int64_t dropped_ = 0;   ///< How many inputs since begin() were returned and have left slots_.
-  /// If order does not matter, elements may be returned before earlier ones. After load(), these are the inputs that had
-  /// been returned when the position was saved: their numbers, counted from that position, ascending.
+  /// After load() of a stage that returns elements out of order: inputs behind the loaded position that had already been
+  /// returned when it was saved. Ascending numbers, counted from that position.
   std::vector<int64_t> gone_;
   std::optional<Error> unsaved_;
   std::vector<std::unique_ptr<Slot>> spare_;

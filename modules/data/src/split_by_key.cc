@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Dataset::split with a key: the side of an element depends on one of its features alone, not on its position.
+// Dataset::split with a key. Which of the two results an element belongs to depends only on one of its features, the key,
+// and not on its position.
 #include <bit>
 #include <charconv>
 #include <cmath>

@@ -14,7 +14,7 @@ namespace shoal::data {
 /// The place where an entry begins, including the headers that come before the entry and belong to it.
 struct TarPlace {
   uint64_t offset = 0;   ///< Bytes from the start of the archive.
-  uint64_t entries = 0;  ///< How many entries come before that place.
+  uint64_t entries = 0;  ///< How many entries of the archive come before the place.
 };
 
 /// A file in an archive.

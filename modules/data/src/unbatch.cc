@@ -81,7 +81,7 @@ class UnbatchStage final : public Stage {
 
   StageContext& context_;
   std::unique_ptr<Stage> input_;
-  Item item_;                 ///< The current element. Its tensors are in rows_; item_ only knows where its rows were read.
+  Item item_;                 ///< The current element without its tensors: record_of_row() tells where each row was read.
   std::optional<Rows> rows_;  ///< The tensors of the current element.
   int64_t row_ = 0;           ///< The number of the next row of rows_.
   std::string before_;        ///< The input's position before the current element.

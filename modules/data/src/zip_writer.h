@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Writes zip archives whose members are stored, all dated 1980-01-01 00:00:00, so that equal members give equal archives.
+/// Writes zip archives without compression. All members have the date 1980-01-01 00:00:00, so that equal members give equal
+/// archives.
 #include <cstdint>
 #include <functional>
 #include <span>
@@ -12,7 +13,8 @@
 namespace shoal::data {
 
 struct ZipWriterOptions {
-  /// Sizes and offsets of at least zip64_from use zip64, as do zip64_members_from members or more. Tests set lower limits.
+  /// The writer uses the zip64 format for sizes and offsets of at least zip64_from, and for archives of at least
+  /// zip64_members_from members. Tests set lower limits.
   uint64_t zip64_from = 0xffffffff;
   uint64_t zip64_members_from = 0xffff;
 };

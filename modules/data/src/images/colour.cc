@@ -59,7 +59,7 @@ void turn_hue(const T* rgb, float sixths, T* to) {
   }
 }
 
-/// Returns the mean luma. For uint8 it is summed exactly, and then rounded.
+/// Returns the mean luma of an image's pixels. For uint8 the sum is exact, and the mean is rounded to an integer.
 template <class T>
 float mean_luma(const T* pixels, const ImageShape& shape) {
   double sum = 0;

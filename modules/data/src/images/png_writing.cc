@@ -36,7 +36,7 @@ class PngEncoder {
   static void on_write(png_structp library, png_bytep bytes, size_t count) {
     if (!of(library).written_.append(bytes, count)) png_error(library, "no memory");
   }
-  /// If libpng finds an error, it leaves this function by longjmp (exit_), so it makes no objects with destructors.
+  /// This function must make no objects with destructors, because an error of libpng ends it by longjmp (exit_).
   void write(const uint8_t* pixels, const ImageShape& shape) {
     constexpr int kColourTypes[] = {PNG_COLOR_TYPE_GRAY, PNG_COLOR_TYPE_GRAY_ALPHA, PNG_COLOR_TYPE_RGB,
                                     PNG_COLOR_TYPE_RGB_ALPHA};

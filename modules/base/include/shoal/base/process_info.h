@@ -18,8 +18,8 @@ struct ProcessInfo {
   /// but no more than `core_quota`, rounded down; at least 1. A core counts even if the mask has only one of its
   /// hyper-threads.
   int usable_cores = 1;
-  /// Further cores of the affinity mask that have less than half the capacity of its fastest ones (big.LITTLE). They are
-  /// not used, since each step would wait for them.
+  /// The number of cores of the affinity mask that have less than half the capacity of the mask's fastest cores
+  /// (big.LITTLE). Programs do not compute on them, since each step would wait for them; `usable_cores` leaves them out.
   int slow_cores = 0;
   /// True if the processor runs below its full speed at the moment because it is too hot.
   bool slowed_by_heat = false;

@@ -26,7 +26,7 @@ struct ProductionOptions {
   /// Threads of pool(). 0: as many as there are usable cores, at least 1. They start with the first job.
   int pool_threads = 0;
   /// True: offload() runs the work at once, on the strand. For a task without peers (local training): saves two thread
-  /// switches a step. The loop still handles signals and timers between works.
+  /// switches a step. Between two offloaded functions the event loop still handles signals and timers.
   bool offload_inline = false;
   /// How long the strand polls for work, on a core of its own, before it sleeps. While it polls, posted work starts after
   /// some hundred nanoseconds instead of some ten thousand, and a peer over shm need not wake it. 0: it sleeps at once.
@@ -42,7 +42,7 @@ struct ProductionOptions {
   /// When this stops, interrupted() stops too. For tasks that are threads of one process.
   StopToken stop;
   StopToken stop_also;                  ///< As `stop`; for programs with two sources of requests to stop.
-  StopToken leave;                      ///< When this stops, leaving() stops too, and then interrupted().
+  StopToken leave;                      ///< Asks the task to end for a restart: stops leaving(), then interrupted().
   std::shared_ptr<BufferPool> buffers;  ///< Share one among the tasks of a process. Default: a new pool.
   std::optional<ProcessInfo> process;   ///< Default: read_process_info().
 };

@@ -9,8 +9,8 @@ namespace shoal {
 /// mounted, the largest resident set so far. 0: the system gives neither number.
 uint64_t resident_bytes();
 
-/// Returns the memory that this process has freed to the system. Call it after work that took much memory: glibc keeps the
-/// memory that one thread has freed for that thread, so other threads may not be able to use it.
+/// Gives freed memory of this process back to the operating system. Call it after work that took much memory: if a thread
+/// frees memory, glibc keeps it for that thread, so other threads may not be able to use it.
 void give_back_freed_memory();
 
 /// Drops the pages of code that were read so far; pages that are needed again come from the page cache. Call it when a

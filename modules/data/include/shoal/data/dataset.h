@@ -118,9 +118,10 @@ struct CacheOptions {
 };
 struct SplitOptions {
   int64_t seed = 0;  ///< Another seed holds out other elements. The seed of a RunConfig has no effect.
-  /// The name of a feature that tells elements apart, such as a column of ids: text, integers or float32. The side of an
-  /// element then depends on that feature alone, and not on its position: it stays there when other elements are added or
-  /// removed, and elements with the same key (the visits of one patient) are on one side. "": the position decides.
+  /// The name of a feature that tells elements apart, such as a column of ids: text, integers or float32. Which
+  /// of the two results of split() has an element then depends on that feature alone, and not on its position: elements
+  /// stay where they are when others are added or removed, and elements with the same key (the visits of one patient)
+  /// stay together. "": the position decides.
   std::string key = {};
 };
 struct Split;
@@ -340,8 +341,8 @@ class Dataset {
   /// (RunConfig::environment()). Sources that open files at once may fail with NotFound, DataLoss, ...
   Result<std::unique_ptr<Iterator>> iterate(Environment& env, IterateOptions options = {}) const;
 
-  // Properties of the dataset. Some are for progress reports. Others are for warnings: that all trainers may see the same
-  // elements, or that training may never end.
+  // Properties of the dataset. Progress reports use some of them. Others decide whether to warn the user that all trainers
+  // may see the same elements, or that training may never end.
 
   bool has_unseeded_shuffle() const;
   bool has_shard() const;
@@ -349,9 +350,9 @@ class Dataset {
   bool depends_on_trainer() const;
   /// True if trainers that shuffle in different orders then divide the elements by shard (some are lost, some repeat).
   bool unseeded_shuffle_before_shard() const;
-  /// True if this and `other` both take parts of the elements by position (take, skip) behind one shuffle whose order
-  /// changes with each iteration or pass: elements of one part then appear in the other, too. Functions (map, filter,
-  /// generators) of the two count as equal if all else is equal.
+  /// True if this dataset and `other` are parts (take, skip) of the same shuffled dataset, and the order of the shuffle
+  /// changes with each iteration or pass. Elements of one part then appear in the other, too. The shuffled datasets of
+  /// both count as the same even if only their functions (map, filter, generators) differ.
   bool overlaps_by_shuffle(const Dataset& other) const;
   /// Whether the dataset ends; nullopt if that is not known (generators).
   std::optional<bool> is_finite() const;
