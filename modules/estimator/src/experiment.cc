@@ -40,7 +40,7 @@ ExperimentReport run_experiment(const ExperimentFn& make, RunConfig config, cons
 
 Result<ExperimentReport> try_run_experiment(const ExperimentFn& make, RunConfig config, const CommandLine& line) {
   if (!make) return invalid_argument("run_experiment: a function that makes the experiment is required");
-  const auto reports = std::make_shared<TaskReports>();  // Copies of the configuration may outlive this call.
+  const auto reports = std::make_shared<TaskReports>();  // Shared with copies of the config, which may outlive this call.
   SHOAL_TRY(const RunConfig reporting, with_reports(config, reports));
   reports->start(reporting);
   SHOAL_TRY(Experiment experiment,

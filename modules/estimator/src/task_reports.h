@@ -15,7 +15,7 @@ namespace shoal {
 /// Any thread may call the functions.
 class TaskReports {
  public:
-  /// Notes that the program is called for the task of this configuration.
+  /// Records that a task of this process has started, and the model_dir and trial of its config.
   void start(const RunConfig& config);
   /// Records that a task of this process leads the training in a folder.
   void lead(LedFolder folder);

@@ -7,6 +7,6 @@
 namespace shoal::cluster {
 
 inline constexpr uint64_t kQuietPortFirst = 20'000;
-inline constexpr uint64_t kQuietPorts = 12'000;  ///< The number of ports in the range.
+inline constexpr uint64_t kQuietPorts = 12'000;  ///< Tasks choose among this many ports, from kQuietPortFirst on.
 
 }  // namespace shoal::cluster

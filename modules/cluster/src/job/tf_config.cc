@@ -129,7 +129,8 @@ Result<std::optional<std::string>> read_type(const Json& task) {
   return std::optional<std::string>(std::move(type));
 }
 
-/// Reads the task where there is no cluster: type worker and index 0, or nothing, are accepted.
+/// Reads the task of a TF_CONFIG without `cluster`. The task may only have the type worker and the index 0, and may lack
+/// either.
 Result<TaskConfig> read_local_task(const Json& task) {
   SHOAL_TRY(const auto type, read_type(task));
   if (type && *type == kEvaluatorRole) {
@@ -246,7 +247,8 @@ std::string to_tf_config(const TaskConfig& task) {
   if (task.model_dir) result["model_dir"] = *task.model_dir;
   std::string text = json::text_of(result);
   if (!task.service) return text;
-  text.pop_back();  // `service` is appended as text: a document tree of it would take many times the memory.
+  // Appends `service` as text in place of the last brace: as a JSON tree it would take many times the memory.
+  text.pop_back();
   return text + (result.empty() ? "" : ",") + "\"service\":" + *task.service + "}";
 }
 

@@ -24,7 +24,8 @@ class SequencerLink {
   /// Reports a push that the server holds. Sends nothing while disconnected: the next connection begins with a report
   /// of all held pushes.
   void held(const HeldPush& push);
-  /// Reports the newest order received and all held pushes. Called when a model was loaded, and when a connection begins.
+  /// Reports to the sequencer which of its orders was received last, and all pushes that the server holds. Called when a
+  /// model was loaded, and when a connection begins.
   void tell_all();
   void close();
 
@@ -41,7 +42,7 @@ class SequencerLink {
   std::unique_ptr<transport::Connection> connection_;
   bool welcomed_ = false;
   uint64_t epoch_ = 0;     // The epoch (one loading of the model) whose orders received_ counts.
-  uint64_t received_ = 0;  // The index of the newest order received.
+  uint64_t received_ = 0;  // The index of the newest of the sequencer's orders that was received.
   bool closed_ = false;
   Event closed_event_;
 };

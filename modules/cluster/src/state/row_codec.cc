@@ -13,7 +13,8 @@ uint64_t padded_rows(uint64_t bytes) { return (bytes + kRowAlign - 1) / kRowAlig
 
 uint64_t row_bytes(const Segment& segment) { return uint64_t(row_width(segment)) * sizeof(float); }
 
-/// Where the parts of a segment with `count` rows begin, counted from the segment's own start.
+/// The layout of an encoded segment with `count` rows: the offsets of the row numbers, of the rows' values and of the end,
+/// counted from the segment's start.
 struct Layout {
   uint64_t rows_at = kRowAlign;
   uint64_t values_at;

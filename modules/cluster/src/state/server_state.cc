@@ -53,16 +53,16 @@ Result<uint64_t> ServerState::admit(int trainer, uint64_t incarnation, uint64_t 
     record.newest_connection = std::max(record.newest_connection, connection);
     return uint64_t(0);
   }
-  // A restarted server does not know its run until the chief brings the model. Until then a trainer's process is not
-  // replaced by a process of another run.
+  // A restarted server does not know which run it serves until the chief brings the model. Until then a process of one run
+  // must not replace the trainer's process of another run.
   const bool undecided = trainer != 0 && record.incarnation != 0 && run_.id.empty() && !run.empty() && !record.run.empty();
   if (undecided && run != record.run) {
     return unavailable("two jobs at one address: a task of run " + record.run +
                        " has this task's place, and this one is of run " + run +
                        "; which of them this server is of shows when its chief comes");
   }
-  // The hello of a killed process may arrive after that of its successor. It comes over an older connection, whose number
-  // is lower.
+  // True if a newer process of this trainer has connected already. The first message of a killed process may arrive late,
+  // over an older connection: its number is lower.
   const bool overtaken = record.incarnation != 0 && connection < record.first_connection;
   if (overtaken || record.was_replaced(incarnation)) {
     return failed_precondition("a newer process has taken this task's place; is the task running twice?");
@@ -76,12 +76,13 @@ Result<uint64_t> ServerState::admit(int trainer, uint64_t incarnation, uint64_t 
   record.first_connection = record.newest_connection = connection;
   record.last_push = record.last_counted = 0;
   record.keeps_back = record.left = false;
-  record.done = ended_.contains(trainer);  // An input that had ended stays ended.
+  record.done = ended_.contains(trainer);  // True if the trainer's input ended in an earlier process.
   residuals_.forget_parts(trainer);
   return before;
 }
 
-/// Cancels the stop that a former chief requested. Trainers that make no pushes for another reason will say so again.
+/// Cancels the stop that a former chief requested: trainers count as active again unless they have left or their input has
+/// ended. A trainer that has another reason to make no pushes says so again.
 void ServerState::take_back_stop() {
   stop_ = false;
   for (auto& [index, record] : trainers_) record.done = record.left || ended_.contains(index);
@@ -118,7 +119,7 @@ Result<void> ServerState::prepare(Prepare prepare) {
   for (auto& [index, trainer] : trainers_) {
     trainer.keeps_back = trainer.done = trainer.left = false;
     const bool of_another_run = !trainer.run.empty() && !run_.id.empty() && trainer.run != run_.id;
-    if (index != 0 && of_another_run) trainer.incarnation = 0;  // Lets a process of this run take over.
+    if (index != 0 && of_another_run) trainer.incarnation = 0;  // 0: a process of this run may connect.
   }
   stop_ = sealed_ = false;
   allow_non_finite_ = prepare.allow_non_finite;
@@ -147,8 +148,8 @@ Result<void> ServerState::built() {
   return std::exchange(built_, {});
 }
 
-/// Returns the memory into which to copy the bytes of `part`. A restore sends pieces of one segment, and each segment lies
-/// within one ServerPart, so the bytes do, too.
+/// Returns the memory into which to copy the bytes of `part`. All these bytes lie within one ServerPart, because `part`
+/// has a piece of a single segment, and no segment is divided among ServerParts.
 Result<std::span<std::byte>> ServerState::place_to_restore(const transport::SnapshotPart& part) {
   if (phase_ != Phase::kLoading) return failed_precondition("restore outside of loading an epoch");
   SHOAL_TRY(const ArenaIndex arena, parse_arena_name(part.name));
@@ -244,7 +245,7 @@ Result<void> ServerState::check_agreement(const HeldPush& push) const {
                               " for " + segment.variable.name + ", and trainer " + std::to_string(id.trainer) + " has " +
                               std::to_string(others) + " for the same step; give all trainers the same program and flags");
     }
-    return {};  // One comparison suffices: pushes that wait for the same update agree with each other.
+    return {};  // The other pushes of this step have the same rates: they were compared with it.
   }
   return {};
 }
@@ -278,7 +279,7 @@ uint64_t ServerState::staleness_of(const HeldPush& push) const {
   return version() - std::min(version(), push.base_version());
 }
 
-/// Adds a push to its trainer's counts, before its update is made.
+/// Adds a push to `counts`, the statistics of its trainer. Called before the update that contains the push.
 void ServerState::count(const HeldPush& push, PushCounts& counts) const {
   const uint64_t staleness = staleness_of(push);
   ++counts.applied;

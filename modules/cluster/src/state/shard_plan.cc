@@ -40,7 +40,8 @@ uint64_t row_bytes_of(const VariableSpec& variable) {
   return rows == 0 ? 0 : bytes_of(variable) / uint64_t(rows);
 }
 
-/// Checks that a row (or the whole variable, if its rule needs that) fits into one part.
+/// Checks that a row of the variable fits into one part, that is, into one message. If the update rule needs the whole
+/// variable, that has to fit.
 Result<void> check_pieces(const VariableSpec& variable, uint64_t part_bytes_max) {
   const bool whole = nn::needs_whole_variable(variable.rule);
   const uint64_t piece = whole ? bytes_of(variable) : row_bytes_of(variable);
@@ -69,7 +70,7 @@ void append(ShardSpec& shard, const VariableSpec& variable, int64_t row_begin, i
   shard.slot_count = std::max(shard.slot_count, int32_t(nn::slot_count(variable.rule)));
 }
 
-/// Rows of the variable with index `variable` in the model.
+/// Rows to place on a shard: row_begin to row_end - 1 of the variable with index `variable` in the model.
 struct Piece {
   size_t variable;
   int64_t row_begin, row_end;

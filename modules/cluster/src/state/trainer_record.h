@@ -13,13 +13,14 @@ namespace shoal::cluster {
 
 struct TrainerRecord {
   uint64_t incarnation = 0;
-  std::string run = {};           ///< The run of the trainer's process; empty if not known at its hello.
+  std::string run = {};           ///< The run that the trainer's process named when it connected; empty: it knew none.
   uint64_t first_connection = 0;  ///< The number of this process's first connection, in the order of acceptance.
   uint64_t newest_connection = 0;
   std::vector<uint64_t> replaced;  ///< Processes that a newer one replaced: they are not admitted again.
-  /// The trainer's newest push that an order has named. A push up to this number is a repetition: it only gets a reply.
+  /// The number of the trainer's newest push that was applied or dropped. If the trainer sends a push up to this number
+  /// again, the push only gets a reply.
   uint64_t last_push = 0;
-  uint64_t last_counted = 0;  ///< The trainer's newest push that was committed.
+  uint64_t last_counted = 0;  ///< The number of the trainer's newest push whose gradient was applied.
   PushCounts pushes;          ///< Counted over all processes of this trainer.
   /// The share of the trainer's time, 0 to 1, spent waiting for its input, as its newest committed push says.
   std::optional<double> input_wait = {};

@@ -30,7 +30,7 @@ class Bindings {
 
  private:
   struct Place {
-    size_t name;   // The index of the variable or update whose rows lie here.
+    size_t name;   // The index of the variable or update, some of whose rows begin at `offset`.
     size_t piece;  // An index into variable_pieces_ or update_pieces_.
     uint64_t offset;
   };

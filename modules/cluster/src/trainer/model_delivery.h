@@ -11,15 +11,16 @@ namespace shoal::cluster {
 struct ModelDelivery {
   Environment& env;
   const ShardPlan& plan;
-  ServerLinks& servers;          ///< All connected. For bring_model() their epoch() already numbers the new loading.
+  ServerLinks& servers;          ///< All connected. Before bring_model(), set their epoch() to the number of this delivery.
   const TaskIdentity& identity;  ///< The chief's identity, with the model's fingerprint, meaning_text() and run.
   /// How trainers will send gradients. A checkpoint's residuals are delivered for top-k only.
   transport::Encoding gradients;
   bool allow_non_finite;  ///< True if the model may have NaN or infinities.
 };
 
-/// True if the model need not be delivered, since all servers still have it. `statuses`, one of each server, must say that
-/// each has this run's model, all from the same loading, at the step of `restore` or later.
+/// True if the model need not be delivered, because every server still has this run's model, and all servers got it in the
+/// same delivery (epoch). With `restore`, the model must also be at that checkpoint's global step or later. `statuses` has
+/// the status of each server.
 bool is_still_held(const ModelDelivery& model, const std::vector<ServerStatus>& statuses, const RestoreSource* restore);
 
 /// Loads the model into all servers, then makes them ready. `restore` is null if training begins from initial values.

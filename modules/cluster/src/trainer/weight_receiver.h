@@ -19,7 +19,8 @@ namespace shoal::cluster {
 
 class WeightReceiver final : public backends::VariableArrivals {
  public:
-  /// Called with the head of each part. An error refuses the part.
+  /// Called for each message with a part of the weights, with its head (kind, status, epoch and so on). If the function
+  /// returns an error, the part is not accepted.
   using OnHead = std::function<Result<void>(size_t shard, size_t part, const transport::MessageHead& head)>;
 
   /// `traffic` has an entry for each server; `bindings` cover all parts of all servers. All references outlive this

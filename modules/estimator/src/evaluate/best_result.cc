@@ -42,7 +42,7 @@ History read_history(const ExportRequest& request, const BestRule& rule, std::op
   return std::move(past.by_step);
 }
 
-/// Removes the results from the history that cannot be compared with `current`.
+/// Removes from the history all results that the user's `compare` cannot compare with `current`.
 void keep_comparable(History& history, const Metrics& current, const ExportRequest& request, const BestRule& rule) {
   std::string why;
   const size_t all = history.size();
@@ -75,8 +75,8 @@ bool compares_nan(const CompareMetrics& compare, const Metrics& metrics) {
     low[name] = -std::numeric_limits<double>::infinity();
     high[name] = std::numeric_limits<double>::infinity();
   }
-  // The two results differ only in metrics that are NaN in `metrics`. So if `compare` distinguishes them, it uses one of
-  // these.
+  // `low` and `high` equal `metrics`, except that metrics that are NaN there are -infinity and infinity here. So if
+  // `compare` calls one of the two better, it compares a metric that is NaN.
   return any && (compare(low, high) || compare(high, low));
 }
 
@@ -90,8 +90,8 @@ Metrics as_recorded(const Metrics& metrics) {
 
 std::optional<ResultToBeat> result_to_beat(const ExportRequest& request, const BestRule& rule) {
   const Metrics current = as_recorded(request.eval_result);
-  // If `compare` fails for the current result alone, the error is raised here and not during comparisons with older
-  // results.
+  // Compares the result with itself: if the user's `compare` throws for this result alone, the exception reaches the user.
+  // In keep_comparable() such an exception would only remove older results.
   static_cast<void>(rule.compare(current, current));
   const int64_t now = int64_t(current.at("global_step"));
   const std::optional<int64_t> exported = newest_exported_step(request, rule.exporter);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// An exported model's C++ source as a program, compiled by the compiler of this machine. Proofs run the program.
+/// Compiles an exported model's C++ source to a program, with this machine's compiler. An export runs the program to prove
+/// that it computes what Shoal does.
 #include <memory>
 #include <string>
 
@@ -13,7 +14,7 @@ namespace shoal {
 /// The files of the program lie in a temporary folder, which this object's destructor removes.
 class CompiledModel {
  public:
-  /// The reason why nothing can be compiled here; "" if it can.
+  /// The reason why this machine cannot compile C++ sources; "" if it can.
   static std::string obstacle();
   /// Compiles the source within ten minutes, with the compiler and the first arguments in the environment variable
   /// CXX, or with c++. FailedPrecondition if there is no compiler, or with the compiler's output if it refuses the

@@ -128,8 +128,8 @@ Result<std::string> publish(Environment& env, const std::string& base, const std
       SHOAL_TRY_VOID(env.storage().sync_folder(base));
       return path;
     }
-    // Only a taken name is worth another try. Any other error is returned, even if the disk reports it although it has
-    // renamed the folder.
+    // Tries the next name only if this one is taken, and returns any other error. (After such an error the folder may
+    // have its new name nevertheless.)
     const bool taken = renamed.error().kind() == ErrorKind::kFailedPrecondition && env.storage().exists(path);
     if (!taken) return std::move(renamed).error();
     env.sometimes("export.name_taken");

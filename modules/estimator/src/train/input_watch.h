@@ -17,7 +17,7 @@ struct InputWatchOptions {
   /// Receives the share of a window that was spent waiting, as scalar "input_wait", if the share is a tenth or more, or was
   /// so in the window before. Null: no events.
   monitor::EventWriter* events = nullptr;
-  int cores = 1;                               ///< How many threads the advice may assume.
+  int cores = 1;                               ///< How many threads the log's advice on the input may propose.
   Duration window = std::chrono::seconds(10);  ///< The length of the time windows that are evaluated.
 };
 

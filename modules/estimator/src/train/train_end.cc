@@ -48,8 +48,8 @@ Task<Result<void>> TrainEnd::nothing_to_do() {
         "; there is nothing to do (a larger max_steps goes on from there, another model_dir begins anew)");
     end_ = {step, 0, checkpoint::EndReason::kMaxSteps};
   }
-  // Writes the end mark, unless that of the ended run is still there. TrainerFolder::look() may have removed it before it
-  // read the checkpoint and found nothing left to train.
+  // Writes an end mark, unless the earlier one is still there. TrainerFolder::look() may have removed that one, before the
+  // checkpoint showed that nothing is left to train.
   if (scope_.request.write_end_mark && folder_.has_checkpoint() && !folder_.keeps_mark()) {
     SHOAL_CO_TRY_VOID(co_await compute(scope_.env, &TrainEnd::write_end_mark, this));
   }
@@ -98,7 +98,8 @@ Task<void> TrainEnd::fail(Error why) {
     if (!has_servers() || scope_.is_stranger) co_return;
     Error named = std::move(why).with_context(scope_.config().task().name());
     Result<void> told = co_await servers()->tell_failure(std::move(named), scope_.env.after(kLeaveTimeout));
-    static_cast<void>(told);  // If this message is lost, the chief only saves once more when a signal stops it.
+    // An error is ignored. A chief that does not hear of the failure still saves when a signal stops it.
+    static_cast<void>(told);
     co_await leave();
     co_return;
   }
@@ -110,11 +111,11 @@ Task<void> TrainEnd::fail(Error why) {
   }
   Result<void> told = co_await servers()->finish(std::move(end), scope_.env.after(kLeaveTimeout));
   if (!told) scope_.env.log().warning("a server was not told that the job has failed: " + told.error().message());
-  co_await leave();  // Otherwise the servers would wait for this task to hear of the job's end.
+  co_await leave();  // Servers wait until each task leaves or has heard of the job's end.
 }
 
-/// Ends the job after an interrupt as after training, and tells the other tasks, which would otherwise wait. There is no
-/// state to save, so the newest checkpoint remains the job's last one.
+/// Ends the job after an interrupt that came while no server had the model. So there is no state to save, and the newest
+/// checkpoint remains the job's last one. Tells the other tasks of the end, as after training: else they would wait.
 Task<Result<void>> TrainEnd::interrupted(bool began) {
   end_ = {uint64_t(checkpoint::step_of(last_checkpoint()).value_or(0)), 0, checkpoint::EndReason::kInterrupted};
   if (began) {  // Training had begun, but a server lost its state, and the interrupt came before it was restored.
@@ -172,7 +173,8 @@ Result<void> TrainEnd::write_end_mark() {
   return folder_.write_end_mark(int64_t(end_.global_step), end_.reason, last_checkpoint());
 }
 
-/// Makes a store that only tells the servers of the end. The servers may have ended already if an earlier chief told them.
+/// Makes a RemoteStore without a model, only to tell the servers that the job has ended. If an earlier chief has told them,
+/// the servers may be gone already.
 Result<void> TrainEnd::make_store_without_plan(Duration patience) {
   const RunConfig& config = scope_.config();
   cluster::ShardPlan plan;
@@ -202,8 +204,8 @@ Task<void> TrainEnd::leave() {
   static_cast<void>(left);  // An error is ignored: this task has no more to do in the job.
 }
 
-/// Warns that training made no step. After a restart of the job the warning is another one, because the input continues
-/// where it was before the restart, which may be its end.
+/// Warns that training made no step. If the job was restarted, the warning has another text: the input then continued where
+/// it was before the restart, and may have been at its end already.
 void TrainEnd::warn_that_no_step_was_made(bool input_resumed) {
   if (!input_resumed) {
     return scope_.env.log().warning("training: the input is empty or wrongly set up; no step was made");

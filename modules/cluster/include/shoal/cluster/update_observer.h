@@ -17,7 +17,7 @@ struct ObservedUpdate {
   uint64_t process = 0;      ///< The incarnation of the trainer's process.
   uint64_t sequence = 0;     ///< The number of the push among the pushes of the trainer's process.
   uint64_t ordinal = 0;      ///< How many batches the trainer has read from its input, including the one of this push.
-  uint64_t commit = 0;       ///< The number of the update's commit, counted since the model was loaded.
+  uint64_t commit = 0;       ///< Which commit applied the update, counted since the model was loaded.
   uint64_t global_step = 0;  ///< The global step after the update.
   /// The staleness: how many updates came between the weights that the gradient was computed on and this update.
   uint64_t staleness = 0;
@@ -31,7 +31,7 @@ class UpdateObserver {
   virtual void activated(int /*shard*/, uint64_t /*server*/, uint64_t /*epoch*/, uint64_t /*global_step*/) {}
   /// A server has applied an update. Not called again if the trainer sends the push again.
   virtual void applied(const ObservedUpdate&) {}
-  /// Called after an update: `bytes` is the size of a server's buffers, `most` what the formula in server_memory.h allows.
+  /// Called after an update. A server's buffers have `bytes` bytes now; the formula in server_memory.h allows `most` bytes.
   virtual void holds(int /*shard*/, uint64_t /*bytes*/, uint64_t /*most*/) {}
   /// A trainer was told by all shards that its update was applied. `shard`, `server`, `sequence` and `staleness` are not
   /// set.

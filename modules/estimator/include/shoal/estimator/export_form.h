@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Formats that an export can have beside Shoal's own, and the proof that such a format computes the same.
+/// Formats that an export can have beside Shoal's own, and the comparison that proves that files in these formats compute
+/// the same as the model.
 #include <cstdint>
 #include <string>
 #include <vector>
@@ -27,8 +28,8 @@ enum class ExportFormat : uint8_t {
 /// predictions. The file proof.json of the export records the comparison (docs/formats.md). A proof of C++ compiles it
 /// with the compiler that the environment variable CXX names, or c++; FailedPrecondition if there is none.
 struct ExportProof {
-  /// Batches of features, or of features and labels, that training has not seen; opened for each export. If it is empty, no
-  /// proof is made.
+  /// Batches of features, or of features and labels, that training has not seen; opened for each export. If this function
+  /// is empty, the results are not compared, and the export is published without a proof.
   InputFn input = {};
   /// The largest accepted difference of a number from Shoal's, divided by the largest magnitude of that output in a batch,
   /// or by 1 if that is larger. Greater than 0. Outputs of types other than float32 have to be equal.

@@ -12,7 +12,8 @@
 
 namespace shoal {
 
-/// Words in their order: a vocabulary. Later starts report words of the present data that the stored vocabulary lacks.
+/// How a run stores a list of words, such as a vocabulary. When the run is started again, news() reports the words of the
+/// present data that the stored vocabulary lacks.
 template <>
 struct Learned<std::vector<std::string>> {
   static std::string encode(const std::vector<std::string>& value);
@@ -20,7 +21,8 @@ struct Learned<std::vector<std::string>> {
   static std::string news(const std::vector<std::string>& kept, const std::vector<std::string>& found);
 };
 
-/// Numbers in their order, such as boundaries. Later starts do not report that the present data give other numbers.
+/// How a run stores a list of numbers, such as boundaries. If the present data give other numbers when the run is started
+/// again, nothing is reported.
 template <>
 struct Learned<std::vector<double>> {
   static std::string encode(const std::vector<double>& value);
@@ -28,8 +30,8 @@ struct Learned<std::vector<double>> {
   static std::string news(const std::vector<double>&, const std::vector<double>&) { return {}; }
 };
 
-/// Lists of numbers by name, as columns::boundaries_of() returns. Later starts do not report that the present data give
-/// other lists.
+/// How a run stores lists of numbers by name, as columns::boundaries_of() returns them. If the present data give other
+/// lists when the run is started again, nothing is reported.
 template <>
 struct Learned<std::map<std::string, std::vector<double>>> {
   static std::string encode(const std::map<std::string, std::vector<double>>& value);
@@ -40,7 +42,7 @@ struct Learned<std::map<std::string, std::vector<double>>> {
   }
 };
 
-/// A single number, such as a mean.
+/// How a run stores a single number, such as a mean.
 template <>
 struct Learned<double> {
   static std::string encode(const double& value);
@@ -48,7 +50,7 @@ struct Learned<double> {
   static std::string news(const double&, const double&) { return {}; }
 };
 
-/// A whole number, such as a count of examples.
+/// How a run stores a whole number, such as a count of examples.
 template <>
 struct Learned<int64_t> {
   static std::string encode(const int64_t& value);
@@ -56,7 +58,7 @@ struct Learned<int64_t> {
   static std::string news(const int64_t&, const int64_t&) { return {}; }
 };
 
-/// A single text of any content.
+/// How a run stores a single text of any content.
 template <>
 struct Learned<std::string> {
   static std::string encode(const std::string& value);

@@ -25,7 +25,8 @@ struct TaskReport {
   std::optional<double> loss = {};                 ///< The loss of this trainer's last step.
   std::optional<double> examples_per_second = {};  ///< Examples per second of this trainer.
   std::optional<double> seconds = {};              ///< The duration of training.
-  bool interrupted = false;  ///< True if a signal or the config's stop ended this run, which another start continues.
+  /// True if a signal, or a stop request on the token RunConfigOptions::stop, ended this run. Another start continues it.
+  bool interrupted = false;
   /// True if the task saved its state and stopped, to be started again (OnSigterm::kLeave): its job has not ended.
   bool gave_way = false;
 };
