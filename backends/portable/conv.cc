@@ -10,9 +10,10 @@
 namespace shoal::backends::portable {
 namespace {
 
-/// Returns the axis of the correlation that computes one phase of the image's gradient: its elements h with
-/// (h + before) % stride == phase. Each of these is a sum over some taps of the result's gradient, so the correlation
-/// reads `forward.out` elements and writes some of the `forward.in` elements of the image's gradient.
+/// Returns one axis of a correlation that computes a part of the image's gradient from the result's gradient. This part is
+/// the elements h with (h + before) % stride == phase, where `before` is the padding in front. Each element is a sum over
+/// those filter elements (taps) that the forward pass has multiplied with it. The correlation reads `forward.out` elements,
+/// and writes some of the `forward.in` elements.
 Axis phase_of(const Axis& forward, int64_t phase) {
   const int64_t stride = forward.stride, dilation = forward.dilation, before = -forward.begin;
   const int64_t together = std::gcd(stride, dilation), tap_step = stride / together;

@@ -22,7 +22,8 @@ std::unique_ptr<Kernel> make_batch_norm(const KernelRequest& request) {
     const double rows = double(strips.rows());
     float *variances = floats(call.outputs[2]), *inverses = floats(call.outputs[3]);
     for (int64_t c = 0; c < strips.channels; ++c) {
-      variances[c] = rows == 1 ? float(squares[c]) : float(squares[c] / (rows - 1));  // For one row squares[c] is 0 or NaN.
+      // Avoids 0 / 0 for one row, whose squares[c] is 0, or NaN if x is not finite.
+      variances[c] = rows == 1 ? float(squares[c]) : float(squares[c] / (rows - 1));
       inverses[c] = inverse_deviation(squares[c] / rows, epsilon);
     }
     const float *scales = floats(call.inputs[1]), *shifts = floats(call.inputs[2]);
@@ -185,7 +186,8 @@ std::unique_ptr<Kernel> make_group_norm_grad(const KernelRequest& request) {
   const size_t bytes_each = 2 * strips.doubles_bytes() + 4 * strips.floats_bytes() + strips.partial_bytes();
   const size_t kept_bytes = align_up(size_t(norm.examples * channels) * sizeof(double));
   auto run = [=](const KernelCall& call) -> Result<void> {
-    // Each example's contribution to dscale and dshift. They are added up in the order of the examples.
+    // The contributions of each example to dscale and dshift. The sums below add them in the order of the examples, so that
+    // the result does not depend on the threads.
     auto* dscales = reinterpret_cast<double*>(call.scratch);
     auto* dshifts = reinterpret_cast<double*>(call.scratch + kept_bytes);
     const float* scales = floats(call.inputs[2]);

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-/// auto: shared memory between processes of one user on one machine, tcp between all others. Two tasks agree over tcp,
-/// after its handshake, on which of the two to use, so a token protects this transport, too. To find out whether they are
-/// on one machine, they try to connect through shared memory.
+/// auto: shared memory between processes of one user on one machine, tcp between all others. Two tasks first connect over
+/// tcp and then agree on which of the two to use. So the job's secret token, which the handshake of tcp checks, protects
+/// this transport, too. To find out whether they are on one machine, they try to connect through shared memory.
 #include "shoal/transport/accept_queue.h"
 
 #include <array>

@@ -16,14 +16,14 @@ struct Backlog {
   std::mutex mutex;
   // `mutex` guards the members up to connection_count.
 
-  // Pipes that are not yet accepted, with their slots.
+  // The pipes that are not yet accepted. Each has a reservation from take_slot(), which slots_taken counts.
   std::deque<std::pair<std::shared_ptr<Pipe>, std::shared_ptr<void>>> waiting;
   bool open = true;
   bool acceptor_waits = false;
   uint64_t connection_count = 0;  // Counts all connections so far, to number the names of the peers.
   // The members below are set once, so they need no lock.
 
-  // Counts the pipes that wait or are accepted.
+  // The number of connections (pipes) that wait or are accepted. LinkOptions::connections_max limits it.
   std::shared_ptr<std::atomic<int>> slots_taken = std::make_shared<std::atomic<int>>(0);
   LinkOptions options;
   std::string address;

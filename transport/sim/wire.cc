@@ -59,7 +59,7 @@ uint64_t Way::lose_what_has_not_arrived(SteadyTime now) {
 uint64_t Way::lose_what_has_not_left(SteadyTime now) {
   const auto has_not_left = [&](const Sent& sent) {
     return sent.left > now || held(sent.arrival);
-  };  // A message that a cut holds back is lost too: its sender is gone and cannot send it again.
+  };  // While the network is cut, held messages are lost too: the sender is gone and cannot repeat them.
   if (farewell_ && has_not_left(*farewell_)) farewell_.reset();
   return std::erase_if(parcels_, has_not_left);
 }
@@ -214,7 +214,7 @@ void Wire::wake(int index) {
   if (!here.waits || here.waits->empty() || here.waking) return;
   here.waking = here.process->postbox->post([wire = shared_from_this(), index] {
     wire->end(index).waking = false;
-    // A second reference to the queue: a coroutine that is woken may drop the connection, and the first one with it.
+    // Keeps the queue alive: a coroutine that is woken may destroy the connection, which holds the other reference.
     const auto waits = wire->end(index).waits;
     waits->wake_all();
   });

@@ -53,8 +53,8 @@ Link::Progress Link::write_some() {
   if (would_block(error)) return Progress::kBlocked;
   if (error) {
     broken_ = lost(error);
-    // The event loop handles the error later, since this may run inside of a caller's send(). Reading comes first: the peer
-    // may have sent the reason for which it closed the connection.
+    // This function may run inside of a caller's send(), so the event loop handles the error later. It calls read() first,
+    // because the peer may have sent the reason for which it closed the connection.
     later(&Link::read);
     return Progress::kFailed;
   }

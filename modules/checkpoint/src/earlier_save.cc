@@ -32,7 +32,8 @@ EarlierSave::EarlierSave(Storage& storage, PendingFiles& files, std::string fold
   patch_files_ = size_t(std::ranges::count(manifest.files, FileKind::kPatches, &DataFile::kind));
 }
 
-/// Errors of reading are not returned: the save then writes all tables whole.
+/// Opens the previous checkpoint, whose files the next save may share. Returns null if it cannot be read, or has too many
+/// files: the save then writes all tables whole.
 std::unique_ptr<EarlierSave> EarlierSave::open(Storage& storage, const std::string& model_dir, PendingFiles& files) {
   const Result<std::optional<PointerFile>> pointer = read_pointer(storage, model_dir);
   if (!pointer || !*pointer) return nullptr;
@@ -55,7 +56,7 @@ Error EarlierSave::unsteady(const std::string& why) {
 /// True if the next save should replace all patches of the table (rows that earlier saves wrote, because they had changed)
 /// by a single patch: because there are too many patches, or because a patch file is mostly unused.
 bool EarlierSave::merges(const Piece& piece) const {
-  constexpr uint64_t kSmallFile = 4096;  // Above the size of a file's header (some hundred bytes), which used_ lacks.
+  constexpr uint64_t kSmallFile = 4096;  // Exceeds a file's header (some hundred bytes): used_ does not count it.
   const auto is_mostly_dead = [&](const Patch& patch) {
     return reader_->manifest().files[patch.file].bytes > 2 * used_[patch.file] + kSmallFile;
   };

@@ -32,12 +32,12 @@ inline std::string unlisted_mark(std::string_view checkpoint) { return std::stri
 /// The contents of a folder, and facts that decide what may be removed from it.
 struct FolderState {
   std::vector<FileInfo> listing;
-  /// The text file `checkpoint`, which lists checkpoints. Nothing: it is missing, so no checkpoint is removed for
-  /// not being listed.
+  /// The text file `checkpoint`, which lists the checkpoints that are not to be removed. Nothing if the file is missing:
+  /// then all checkpoints stay.
   std::optional<PointerFile> pointer;
   WallTime now;          ///< The present time on the clock of the folder's file system.
   bool held = false;     ///< True if this process has locked the folder: it may remove files of any age.
-  std::string own = {};  ///< The ending of the temporary files of the save in progress, which stay. Empty: no save.
+  std::string own = {};  ///< Files whose names end so belong to the save in progress, and stay. Empty: no save.
 };
 
 /// Removes what killed saves left: temporary files, data files that no index names, and checkpoints with an `.unlisted`

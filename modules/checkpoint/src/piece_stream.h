@@ -27,7 +27,7 @@ class RegionReader {
  private:
   const ReadableFile* file_;
   uint64_t at_;
-  uint64_t left_;  // The bytes that are not in the buffer yet.
+  uint64_t left_;  // How many bytes of the region were not read into buffer_ yet.
   std::vector<std::byte> buffer_;
   size_t buffer_at_ = 0;
   Checksum checksum_;
@@ -57,8 +57,8 @@ class FileCheck {
 /// and the errors of ReadableFile.
 class PieceStream {
  public:
-  /// `manifest`, `files` and `tensor` have to outlive the stream. So has `whole`, unless it is null: it gets the bytes that
-  /// the stream reads from the piece's file, before patches are applied, and computes the checksum of the file.
+  /// `manifest`, `files`, `tensor` and `whole` have to outlive the stream. If `whole` is not null, the stream passes to it
+  /// the bytes that it reads from the piece's file, without patches, so that `whole` can compute the file's checksum.
   PieceStream(const Manifest& manifest, const OpenFiles& files, const TensorEntry& tensor, Piece piece,
               FileCheck* whole = nullptr);
 
@@ -72,7 +72,7 @@ class PieceStream {
   struct Cursor {
     Patch patch;
     RegionReader numbers, units;
-    std::optional<uint64_t> number;  // `unit` is unit `number` of the piece. Nothing: the patch is at its end.
+    std::optional<uint64_t> number;  // The number of `unit` in the piece. Nothing: no unit of the patch is left.
     std::vector<std::byte> unit;
   };
   Result<void> advance(Cursor& cursor) const;

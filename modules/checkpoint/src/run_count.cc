@@ -10,7 +10,7 @@ namespace shoal::checkpoint {
 namespace {
 
 constexpr uint64_t kBytesMax = 1 << 12;
-// Larger counts are damage; besides, some JSON readers cannot represent them.
+// A file with this number of runs or more is damaged. (Besides, some JSON readers cannot represent larger integers.)
 constexpr int64_t kRunsMax = int64_t(1) << 53;
 
 std::string run_file(const std::string& model_dir) { return join_path(model_dir, "training_run"); }

@@ -14,7 +14,7 @@ namespace shoal::cli {
 /// A prediction and its name in the output.
 struct RowOutput {
   std::string name;  ///< "prediction" for a lone prediction without a name.
-  std::string key;   ///< The key of ExportedModel::predict().
+  std::string key;   ///< The prediction's key in the map that ExportedModel::predict() returns.
   std::vector<int64_t> row_shape;
 };
 

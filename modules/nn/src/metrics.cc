@@ -88,7 +88,7 @@ Metric accuracy(const LabelsAndPredictions& of, const MetricOptions& options) {
 }
 
 Metric class_accuracy(const LabelsAndPredictions& of, const ConfusionOptions& options) {
-  constexpr int64_t kClassesMax = 1000;  // A larger matrix takes more memory than a picture of it is worth.
+  constexpr int64_t kClassesMax = 1000;  // A larger confusion matrix would take much memory, and nobody could read it.
   const int64_t classes = options.classes;
   if (classes < 1 || classes > kClassesMax) {
     raise(invalid_argument("class_accuracy: classes is " + std::to_string(classes) + ", expected a number from 1 to " +

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Checks with which several functions begin, all of which make a train op from a loss. `who` names the function in errors.
+/// Functions shared by all that make a train op from a loss: checks of the loss and its graph, look-ups of variables. `who`
+/// is the calling function's name in errors.
 #include <string>
 #include <vector>
 

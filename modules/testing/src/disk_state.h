@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The state that all connections of one simulated disk share: the file tree, and the faults that calls meet.
+/// The state that all connections of one simulated disk share: the file tree, and the faults that make calls fail.
 #include <functional>
 #include <optional>
 #include <set>

@@ -10,7 +10,7 @@ namespace shoal::transport::stream {
 class Attempt : public Holder, public std::enable_shared_from_this<Attempt> {
  public:
   void start();
-  /// Closes everything, including a link that nobody has taken.
+  /// Closes the connection, whether or not it is complete, unless take() has returned its link.
   void cancel();
   void shut_down(SteadyTime) override { cancel(); }
 

@@ -20,7 +20,8 @@ struct Profile {
     std::string implementation;
     double seconds = 0;
     double share = 0;  ///< The kernel's fraction of the run's time.
-    /// The least time for this cost as a fraction of the time taken; near 1 there is nothing to gain.
+    /// The least time that this machine needs for the kernel's `cost`, divided by `seconds`. Near 1 the kernel cannot be
+    /// made faster.
     double of_limit = 0;
     NodeCost cost;
   };
@@ -66,7 +67,7 @@ class Profiler final : public KernelObserver {
   bool watching_ = false;
   ProgramInfo info_;
   SteadyTime run_start_{}, kernel_start_{};
-  double ran_ = 0;  // The seconds of the run before its last pause.
+  double ran_ = 0;  // How many seconds the run took up to its last pause, without pauses; 0 if it had none.
   std::vector<double> run_seconds_;
   std::vector<std::vector<double>> kernel_seconds_;  // By kernel: its times, one for each run.
 };

@@ -11,7 +11,8 @@ namespace shoal::cli {
 
 /// How many records lack the field, mark it as missing, or have only NaN in it.
 int64_t missing_count(const FieldSummary& field, const OpenedFile& file, int64_t records);
-/// Returns `number` as JSON: an integer if the type has only integers and a double holds the number exactly.
+/// Returns `number` as JSON: as an integer if the field's `type` has only integers and a double holds this one exactly,
+/// else as a real number.
 Json number_json(double number, const std::string& type);
 
 /// Returns {"name", "type", "missing", "shape" or "lengths", "min" and "max" of numbers, "bytes" of texts}.

@@ -103,7 +103,7 @@ class Words {
 
   const VocabularyArguments& arguments_;
   TextCounts counts_;
-  std::vector<std::string> known_;  // The names of other fields, for errors.
+  std::vector<std::string> known_;  // Names of fields other than --column, for errors.
   std::string word_;
   uint64_t bytes_ = 0;
   int64_t count_ = 0;

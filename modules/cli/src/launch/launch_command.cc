@@ -123,7 +123,8 @@ Result<std::optional<launch::HostsOptions>> hosts_from(const Context& context, c
   return hosts;
 }
 
-/// Cuts the cluster size `name` to the hosts' slots, or to the cores of this machine.
+/// Returns the cluster size that `name` stands for, reduced if there are more trainers than slots of the hosts or, without
+/// hosts, than cores of this machine.
 Result<launch::FittedSize> fitted_size(const std::string& name, const std::optional<launch::HostsOptions>& hosts) {
   const auto counted = [](int count, const char* one, const char* many) {
     return std::to_string(count) + " " + (count == 1 ? one : many);
@@ -196,8 +197,8 @@ Result<LaunchOptions> options_from(const Context& context, const LaunchArguments
   return options;
 }
 
-/// Writes the files of --emit into --emit-dir, or without it to standard output. There "---" divides several files, which
-/// only Kubernetes has: it reads them as the documents of one YAML stream.
+/// Writes the files of --emit into the folder --emit-dir, or to standard output if that flag is not given. Only Kubernetes
+/// gets several files. On standard output "---" divides them, so that Kubernetes reads them as one YAML stream.
 Result<int> emit_job(Context& context, const LaunchArguments& arguments) {
   launch::EmitJob job{.size = {},
                       .command = context.program,

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Compares two runs: their facts, their metrics, and the steps at which their curves part.
+/// Compares two runs: their settings, seeds and versions, their metrics, and the steps at which their curves begin to
+/// differ.
 #include <map>
 #include <optional>
 #include <string>

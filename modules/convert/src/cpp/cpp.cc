@@ -51,7 +51,7 @@ std::string why_not(const Node& node, const OpWriter& writer) {
   return row->obstacle ? row->obstacle(writer) : "";
 }
 
-/// Returns the reason why an op cannot be written as C++ at all; empty if it can.
+/// Returns the reason why an op cannot be written as C++, whatever its types and sizes; empty if there is none.
 std::string why_never(const Graph& graph, const Node& node) {
   const OpDef* const op = graph.catalogue().find(node.op);
   if (op && op->view) return "";
@@ -80,7 +80,7 @@ void add_obstacles_of_nodes(const Graph& graph, const std::vector<Value>& output
     const OpDef* const op = graph.catalogue().find(node.op);
     if (reason.empty() && !(op && op->view)) {
       const auto writer = op_writer(graph, id, sizes, read, nullptr);
-      if (writer) reason = why_not(node, *writer);  // No writer: an axis lacks a size (see add_missing_axes).
+      if (writer) reason = why_not(node, *writer);  // Null if an axis has no size, which add_missing_axes() reports.
     }
     if (!reason.empty()) obstacles.push_back("node \"" + node.name + "\", op " + node.op + ": " + reason);
   }

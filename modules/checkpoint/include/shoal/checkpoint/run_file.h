@@ -41,7 +41,8 @@ Result<RunFile> decode_run(std::string_view text);
 /// Reads run.json of `model_dir`. Nothing if the file does not exist. DataLoss names the file if it is damaged. Other
 /// errors come from reading.
 Result<std::optional<RunFile>> read_run(Storage& storage, const std::string& model_dir);
-/// Writes run.json to a temporary file and renames it. The folder has to exist. Unavailable names path and cause.
+/// Writes run.json to a temporary file and renames it. The folder has to exist. The error Unavailable names the path and
+/// the cause.
 Result<void> write_run(Storage& storage, const std::string& model_dir, const RunFile& run);
 
 }  // namespace shoal::checkpoint

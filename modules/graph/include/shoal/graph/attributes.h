@@ -39,8 +39,8 @@ class Attributes {
   friend bool operator==(const Attributes& a, const Attributes& b);
 
  private:
-  // The map never changes, so copies share it: set() makes a new map. Null: there are no attributes. A pointer and not a
-  // map as member, since the map's code would be instantiated in every file that includes Shoal.
+  // The map never changes, so copies share it: set() makes a new map. Null: there are no attributes. The member is a
+  // pointer because every file that includes Shoal would have to instantiate the code of a map.
   std::shared_ptr<const Values> values_;
 };
 
