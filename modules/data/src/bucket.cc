@@ -3,7 +3,7 @@
 //
 // The elements in buckets are not saved. What save() writes is the input's position before the oldest waiting element (the
 // anchor), the number of elements taken from the input since then, and the number of elements that wait in each bucket. A
-// resume reads that many elements from the anchor on, and drops the oldest ones of each bucket that has too many.
+// resume reads the elements since the anchor again, and drops the oldest ones of a bucket if it has too many.
 #include <algorithm>
 #include <deque>
 
@@ -91,7 +91,7 @@ class BucketStage final : public Stage {
     for (size_t i = 0; i < buckets_.size(); ++i) {
       if (int64_t(buckets_[i].size()) != waiting[i]) return damaged_position();
     }
-    if (ended) {  // Reads past the last element again: only then does a cache() before this stage become complete.
+    if (ended) {  // Reads past the end again, which a cache() before this stage needs to become complete.
       Item none;
       SHOAL_TRY(const bool more, input_->next(none));
       if (more) return damaged_position();

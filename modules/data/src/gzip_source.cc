@@ -75,8 +75,8 @@ class GzipSource final : public ByteSource {
   /// whose unpacked bytes it has not written yet. 64 KiB are two windows of DEFLATE.
   static constexpr uint64_t kPendingBytesMax = 64 << 10;
 
-  /// Looks for another member behind the last one. As gzip(1) does, this passes over zeros, which fill tapes and blocks,
-  /// and then over the rest of the file if no member begins there.
+  /// Looks for another member behind the last one. Like gzip(1), skips zeros, the padding of tapes and blocks. If no member
+  /// begins behind the zeros, skips the rest of the file.
   Result<bool> find_member() {
     for (;;) {
       SHOAL_TRY_VOID(refill(kGzipMagicBytes));

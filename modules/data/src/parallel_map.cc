@@ -215,7 +215,7 @@ class ParallelMapStage final : public Stage {
     slot.state = State::kGone;
     drop_gone();
     if (error) return *error;
-    read_ahead(lock);  // Gives the jobs work that they do while the consumer uses the item.
+    read_ahead(lock);  // Reads inputs for the background jobs, which work while the consumer uses the item.
     return true;
   }
 

@@ -60,7 +60,7 @@ class TarReader {
   PaxValues pax_;
   std::optional<std::string> long_name_;
   bool is_extended_ = false;
-  // Unread bytes of the contents, and the zeros behind the contents up to the end of their last block.
+  // How many bytes of the contents are unread, and how many zeros fill the last block behind the contents.
   uint64_t left_ = 0, padding_ = 0;
   bool has_ended_ = false;
 };

@@ -88,7 +88,8 @@ Metric accuracy(const LabelsAndPredictions& of, const MetricOptions& options) {
 }
 
 Metric class_accuracy(const LabelsAndPredictions& of, const ConfusionOptions& options) {
-  constexpr int64_t kClassesMax = 1000;  // A larger confusion matrix would take much memory, and nobody could read it.
+  // The confusion matrix is shown as a figure, for which a larger one would take too much memory.
+  constexpr int64_t kClassesMax = 1000;
   const int64_t classes = options.classes;
   if (classes < 1 || classes > kClassesMax) {
     raise(invalid_argument("class_accuracy: classes is " + std::to_string(classes) + ", expected a number from 1 to " +

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Functions shared by all that make a train op from a loss: checks of the loss and its graph, look-ups of variables. `who`
-/// is the calling function's name in errors.
+/// Helpers of the functions that make a train op from a loss: they check the loss and look variables up. `who` is the name
+/// of the calling function, for errors.
 #include <string>
 #include <vector>
 

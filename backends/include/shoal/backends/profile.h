@@ -67,7 +67,7 @@ class Profiler final : public KernelObserver {
   bool watching_ = false;
   ProgramInfo info_;
   SteadyTime run_start_{}, kernel_start_{};
-  double ran_ = 0;  // How many seconds the run took up to its last pause, without pauses; 0 if it had none.
+  double ran_ = 0;  // The seconds that the run computed before its last pause; 0 if it had no pause.
   std::vector<double> run_seconds_;
   std::vector<std::vector<double>> kernel_seconds_;  // By kernel: its times, one for each run.
 };

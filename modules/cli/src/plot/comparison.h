@@ -13,7 +13,8 @@
 
 namespace shoal::cli::plot {
 
-/// A fact in which the runs differ. Null: the run does not have the fact.
+/// A fact (setting, seed or version) in which the runs differ, with its value in run a and in run b. A null value: the run
+/// has no such fact.
 struct FactDifference {
   std::string name;
   json::Json a, b;

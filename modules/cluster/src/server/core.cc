@@ -46,7 +46,7 @@ Task<Result<void>> ServerCore::take_credit(Session& session, PushCredit& credit,
   SteadyTime note = env_.after(kCreditNoteEvery);
   for (;;) {
     const bool newest = state_.trainers()[session.trainer].newest_connection == session.number;
-    // If the connection is not the newest one, the trainer sends the push again over its newer connection.
+    // If this connection is not the trainer's newest one, the trainer sends the push again over the newest one.
     if (closed_ || session.replaced || !newest) co_return cancelled();
     if (state_.phase() != Phase::kReady || state_.epoch() != epoch || state_.sealed()) co_return Result<void>{};
     if (state_.credits().grow(credit, session.trainer, bytes, encoded)) co_return Result<void>{};

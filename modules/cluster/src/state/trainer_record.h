@@ -17,8 +17,8 @@ struct TrainerRecord {
   uint64_t first_connection = 0;  ///< The number of this process's first connection, in the order of acceptance.
   uint64_t newest_connection = 0;
   std::vector<uint64_t> replaced;  ///< Processes that a newer one replaced: they are not admitted again.
-  /// The number of the trainer's newest push that was applied or dropped. If the trainer sends a push up to this number
-  /// again, the push only gets a reply.
+  /// The number of the trainer's newest push that was applied or dropped. A push with this or a lower
+  /// number is a repetition: it only gets a reply.
   uint64_t last_push = 0;
   uint64_t last_counted = 0;  ///< The number of the trainer's newest push whose gradient was applied.
   PushCounts pushes;          ///< Counted over all processes of this trainer.

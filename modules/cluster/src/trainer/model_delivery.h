@@ -12,7 +12,8 @@ struct ModelDelivery {
   Environment& env;
   const ShardPlan& plan;
   ServerLinks& servers;          ///< All connected. Before bring_model(), set their epoch() to the number of this delivery.
-  const TaskIdentity& identity;  ///< The chief's identity, with the model's fingerprint, meaning_text() and run.
+  /// The chief's identity. It contains the fingerprint, the meaning_text() and the run of the model, which servers store.
+  const TaskIdentity& identity;
   /// How trainers will send gradients. A checkpoint's residuals are delivered for top-k only.
   transport::Encoding gradients;
   bool allow_non_finite;  ///< True if the model may have NaN or infinities.

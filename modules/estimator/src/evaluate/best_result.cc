@@ -90,8 +90,8 @@ Metrics as_recorded(const Metrics& metrics) {
 
 std::optional<ResultToBeat> result_to_beat(const ExportRequest& request, const BestRule& rule) {
   const Metrics current = as_recorded(request.eval_result);
-  // Compares the result with itself: if the user's `compare` throws for this result alone, the exception reaches the user.
-  // In keep_comparable() such an exception would only remove older results.
+  // Compares the result with itself: if the user's `compare` throws even for this result alone, the caller gets the
+  // exception. In keep_comparable() it would only remove older results.
   static_cast<void>(rule.compare(current, current));
   const int64_t now = int64_t(current.at("global_step"));
   const std::optional<int64_t> exported = newest_exported_step(request, rule.exporter);

@@ -114,8 +114,8 @@ Task<void> TrainEnd::fail(Error why) {
   co_await leave();  // Servers wait until each task leaves or has heard of the job's end.
 }
 
-/// Ends the job after an interrupt that came while no server had the model. So there is no state to save, and the newest
-/// checkpoint remains the job's last one. Tells the other tasks of the end, as after training: else they would wait.
+/// Ends the job after an interrupt that came before training began, or while the servers lacked the model. There is no state
+/// to save, so the newest checkpoint remains the job's last one. Tells the other tasks of the end: else they would wait.
 Task<Result<void>> TrainEnd::interrupted(bool began) {
   end_ = {uint64_t(checkpoint::step_of(last_checkpoint()).value_or(0)), 0, checkpoint::EndReason::kInterrupted};
   if (began) {  // Training had begun, but a server lost its state, and the interrupt came before it was restored.

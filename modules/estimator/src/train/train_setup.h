@@ -21,7 +21,7 @@ struct TrainSetup {
   std::unique_ptr<BuiltModel> model;
   std::vector<std::shared_ptr<Hook>> hooks;  ///< In the order of calls (shoal/estimator/hooks.h).
   bool stops_quietly = false;                ///< See LoopOptions::stops_quietly.
-  std::vector<std::string> fetch_names;  ///< The names of the values that hooks fetch, in the order of a program's results.
+  std::vector<std::string> fetch_names;  ///< The names of the values that hooks fetch, in the program's order.
   NamedValues final_values;              ///< The values that hooks read at the end (HookSetup::fetch_at_end()).
   std::shared_ptr<ProgressHook> progress;        ///< One of the hooks.
   std::unique_ptr<monitor::EventWriter> events;  ///< Null if this task writes no summaries.

@@ -9,12 +9,12 @@ namespace shoal::cluster {
 /// One trainer's update, as one shard sees it.
 struct ObservedUpdate {
   int shard = 0;
-  uint64_t server = 0;  ///< The incarnation of the server's process.
+  uint64_t server = 0;  ///< The random number that the server's process drew at its start.
   uint64_t epoch = 0;
   /// The model loading (epoch) whose weights the gradient was computed on, as the trainer named it.
   uint64_t made_in_epoch = 0;
   int trainer = 0;           ///< The trainer's number; the chief is 0.
-  uint64_t process = 0;      ///< The incarnation of the trainer's process.
+  uint64_t process = 0;      ///< The random number that the trainer's process drew at its start.
   uint64_t sequence = 0;     ///< The number of the push among the pushes of the trainer's process.
   uint64_t ordinal = 0;      ///< How many batches the trainer has read from its input, including the one of this push.
   uint64_t commit = 0;       ///< Which commit applied the update, counted since the model was loaded.
@@ -42,8 +42,8 @@ class UpdateObserver {
   virtual void ended(int /*trainer*/, uint64_t /*global_step*/) {}
   /// A trainer has been away for longer than lost_grace: from now on the other trainers make its share of each step.
   virtual void replaced(int /*trainer*/) {}
-  /// The number of the job's tasks that are connected to this task has changed. A server counts trainers and other
-  /// servers, a trainer counts servers.
+  /// `peers` tasks of the job are now connected to the reporting task, more or fewer than before. A server counts trainers
+  /// and other servers, a trainer counts servers.
   virtual void connected(int /*peers*/) {}
 };
 

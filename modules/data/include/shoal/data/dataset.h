@@ -118,10 +118,10 @@ struct CacheOptions {
 };
 struct SplitOptions {
   int64_t seed = 0;  ///< Another seed holds out other elements. The seed of a RunConfig has no effect.
-  /// The name of a feature that tells elements apart, such as a column of ids: text, integers or float32. Which
-  /// of the two results of split() has an element then depends on that feature alone, and not on its position: elements
-  /// stay where they are when others are added or removed, and elements with the same key (the visits of one patient)
-  /// stay together. "": the position decides.
+  /// The name of a feature that tells elements apart, such as a column of ids: text, integers or float32. That
+  /// feature alone then decides to which of the two results of split() an element belongs; its position does not matter.
+  /// Elements stay where they are when others are added or removed, and elements with the same key (the visits of one
+  /// patient) stay together. "": the position decides.
   std::string key = {};
 };
 struct Split;

@@ -146,8 +146,8 @@ class Graph {
   bool finds_variables() const;
 
   /// Saves memory at the cost of computing twice (nn::recompute()). The nodes that are added while the object lives form a
-  /// part of the graph. gradients() adds the nodes of this part a second time for the backward pass, so their first values
-  /// need no memory until then. An object inside the lifetime of another one has no effect.
+  /// part of the graph. gradients() adds the nodes of this part a second time for the backward pass, so the values of the
+  /// forward pass need no memory until then. An object inside the lifetime of another one has no effect.
   class [[nodiscard]] RecomputedPart {
    public:
     explicit RecomputedPart(Graph& graph);

@@ -40,8 +40,8 @@ struct StepScalar {
   /// One float32 number of the graph. If set, `at` is empty, and the scalar is of_value(number), which is always finite.
   Value value = {};
   std::function<double(float value)> of_value = {};
-  /// If `value` is a norm of gradients, the name of these gradients in errors ("all gradients"): a training loop makes
-  /// no update in a step whose norm is not finite. Empty: `value` is no norm and may be any number.
+  /// If `value` is a norm of gradients: the name of these gradients in errors ("all gradients"). In a step in which this
+  /// norm is not finite, a training loop makes no update. Empty: `value` is no norm and may be any number.
   std::string norm_of = {};
 };
 
