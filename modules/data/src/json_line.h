@@ -50,7 +50,7 @@ class JsonLineParser final : json::Events {
   /// The tensor into which a field is written.
   struct Target {
     bool label = false;
-    size_t index = 0;    ///< The tensor's index in its map.
+    size_t index = 0;    ///< The tensor's index in the element's features or labels.
     bool found = false;  ///< True if the current line has the field.
   };
   Result<void> null() override;

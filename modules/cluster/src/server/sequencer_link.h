@@ -19,7 +19,7 @@ class SequencerLink {
   SequencerLink(Environment& env, const ParameterServerOptions& options, const ServerState& state, Obey obey)
       : env_(env), options_(options), state_(state), obey_(std::move(obey)), closed_event_(env) {}
 
-  /// Keeps a connection to the sequencer, and passes its orders to `obey`, until close().
+  /// Until close(), keeps a connection to the sequencer, and calls `obey` with each order that the sequencer sends.
   Task<Result<void>> run();
   /// Reports a push that the server holds. Sends nothing while disconnected: the next connection begins with a report
   /// of all held pushes.

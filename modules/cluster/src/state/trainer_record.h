@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A parameter server's record of a trainer, over all processes of that trainer.
+/// What a parameter server knows of a trainer and its present process. A trainer that is started again has a new process.
 #include <algorithm>
 #include <cstdint>
 #include <optional>

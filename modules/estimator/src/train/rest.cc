@@ -46,7 +46,7 @@ Task<Result<void>> WorkerRest::run() {
 }
 
 /// Whether the job has ended. If the chief was killed, no server announces the end, but the chief may have written the end
-/// mark (to model_dir) before.
+/// mark before: a file in model_dir that says that training has ended.
 Task<Result<bool>> WorkerRest::is_over(const cluster::RestNews& news) {
   if (news.chief_connected) {
     chief_seen_ = env_.now();

@@ -10,8 +10,8 @@ namespace {
 
 // How long a worker that ends for a restart may take to send the residual of its compression.
 constexpr auto kGiveWayTimeout = std::chrono::seconds(5);
-// How long the chief tries to reach servers if it found an end mark. An earlier chief has then probably told the servers of
-// the end, and they are gone.
+// How long the chief tries to reach servers if it found an end mark in model_dir, the file that says that training has
+// ended. The process that wrote the file has then probably told the servers of the end, and they are gone.
 constexpr auto kToldBeforeTimeout = std::chrono::seconds(15);
 
 }  // namespace
@@ -21,8 +21,8 @@ void TrainEnd::reached(const LoopEnd& end, bool input_resumed) {
   if (end_.iterations == 0 && end_.reason == checkpoint::EndReason::kEndOfInput) warn_that_no_step_was_made(input_resumed);
 }
 
-/// Writes the end mark to model_dir, and only then tells the servers that the job has ended. If the chief is killed in
-/// between, it still finds the servers when it is started again.
+/// Writes the end mark, a file in model_dir that says that the job has ended, and only then tells the servers of the end.
+/// If the chief is killed in between, it still finds the servers when it is started again.
 Task<Result<void>> TrainEnd::finish() {
   end_.global_step = scope_.context.global_step();
   SHOAL_CO_TRY_VOID(co_await compute(scope_.env, &TrainEnd::finish_folder, this));
@@ -48,13 +48,13 @@ Task<Result<void>> TrainEnd::nothing_to_do() {
         "; there is nothing to do (a larger max_steps goes on from there, another model_dir begins anew)");
     end_ = {step, 0, checkpoint::EndReason::kMaxSteps};
   }
-  // Writes an end mark, unless the earlier one is still there. TrainerFolder::look() may have removed that one, before the
-  // checkpoint showed that nothing is left to train.
+  // Writes the end mark (the file that says that training has ended), unless an earlier one is still there.
+  // TrainerFolder::look() may have removed that one, before the checkpoint showed that nothing is left to train.
   if (scope_.request.write_end_mark && folder_.has_checkpoint() && !folder_.keeps_mark()) {
     SHOAL_CO_TRY_VOID(co_await compute(scope_.env, &TrainEnd::write_end_mark, this));
   }
-  // If this task found an end mark, an earlier chief has probably told the servers of the end, and they are gone. So this
-  // task tries only for a short time to reach them.
+  // If this task found an end mark when it started, an earlier chief has probably told the servers of the end, and they are
+  // gone. So this task tries only for a short time to reach them.
   const Duration patience = folder_.was_marked() ? Duration(kToldBeforeTimeout) : scope_.ready_timeout();
   cluster::JobEnd end = clean_end();
   if (scope_.distributed()) SHOAL_CO_TRY_VOID(co_await announce(std::move(end), patience));
@@ -114,8 +114,9 @@ Task<void> TrainEnd::fail(Error why) {
   co_await leave();  // Servers wait until each task leaves or has heard of the job's end.
 }
 
-/// Ends the job after an interrupt that came before training began, or while the servers lacked the model. There is no state
-/// to save, so the newest checkpoint remains the job's last one. Tells the other tasks of the end: else they would wait.
+/// Ends the job after an interrupt that came before training began, or while the servers lacked the model. There is no
+/// state to save, so the newest checkpoint remains the job's last one. Tells the other tasks of the end: else they would
+/// wait.
 Task<Result<void>> TrainEnd::interrupted(bool began) {
   end_ = {uint64_t(checkpoint::step_of(last_checkpoint()).value_or(0)), 0, checkpoint::EndReason::kInterrupted};
   if (began) {  // Training had begun, but a server lost its state, and the interrupt came before it was restored.

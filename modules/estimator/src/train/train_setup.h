@@ -19,7 +19,7 @@ namespace shoal {
 
 struct TrainSetup {
   std::unique_ptr<BuiltModel> model;
-  std::vector<std::shared_ptr<Hook>> hooks;  ///< In the order of calls (shoal/estimator/hooks.h).
+  std::vector<std::shared_ptr<Hook>> hooks;  ///< In the order in which they are called (shoal/estimator/hooks.h).
   bool stops_quietly = false;                ///< See LoopOptions::stops_quietly.
   std::vector<std::string> fetch_names;  ///< The names of the values that hooks fetch, in the program's order.
   NamedValues final_values;              ///< The values that hooks read at the end (HookSetup::fetch_at_end()).
@@ -31,7 +31,7 @@ struct TrainSetup {
   std::unique_ptr<InitialSource> initial;
   std::unique_ptr<cluster::Store> store;    ///< The store, bound to the model's program.
   cluster::RemoteStore* servers = nullptr;  ///< `store` itself if the model lies on servers; else null.
-  std::unique_ptr<JobMetrics> metrics;      ///< The rates of all trainers; null if this task reports none.
+  std::unique_ptr<JobMetrics> metrics;      ///< Reports the job's speed (batches per second); null: no reports.
 };
 
 /// Builds the model and everything that trains it, without connecting to other tasks. All arguments outlive the result; the

@@ -214,7 +214,8 @@ class Dataset {
   /// Joins element i of all inputs into one element with all their features and labels. Ends with the shortest. A name that
   /// two inputs have ends iteration with InvalidArgument. Raises InvalidArgument for no inputs.
   static Dataset zip(std::vector<Dataset> inputs);
-  /// The features of `features`, with the features of `labels` as their labels. Ends with the shorter input.
+  /// Element i has the features of element i of `features`, and as labels the features of element i of `labels`. Ends with
+  /// the shorter input.
   static Dataset zip_labels(Dataset features, Dataset labels);
   /// Takes each element from one of `datasets`, drawn at random. Raises InvalidArgument for no datasets, for another number
   /// of weights, and for weights that are negative, not finite, or all 0.
@@ -250,9 +251,9 @@ class Dataset {
   ///     return Dataset::csv({name.features.single().strings()[0]}, table); })
   Dataset flat_map(DatasetFn fn) const;
   /// As flat_map(), but several datasets are open at once, and each gives `block` elements at its turn. If a dataset ends,
-  /// the next element's dataset takes its slot, when that slot's turn comes again. If fn repeats each of the elements 1 to
-  /// 5 six times, a cycle of 2 and a block of 4 give 1111 2222 11 22 3333 4444 33 44 5555 55. Raises InvalidArgument for
-  /// numbers out of range.
+  /// the dataset of the next element takes its place, when the turn of that place comes again. If fn repeats each of the
+  /// elements 1 to 5 six times, a cycle of 2 and a block of 4 give 1111 2222 11 22 3333 4444 33 44 5555 55. Raises
+  /// InvalidArgument for numbers out of range.
   Dataset interleave(DatasetFn fn, InterleaveOptions options = {}) const;
   /// Windows of `size` elements, which may overlap; each is stacked along a new first dimension. Windows near the end have
   /// fewer elements, unless drop_remainder is set. range(7).window(3, {.shift = 2}): (0 1 2)(2 3 4)(4 5 6)(6). Elements of
