@@ -42,7 +42,8 @@ bool broadcasts_to(const DimShape& from, const DimShape& to);
 /// True if both have the same number of elements whatever the sizes of the symbols.
 bool same_elements(const DimShape& a, const DimShape& b);
 
-// Attributes may come from graph descriptions in files, so a missing or mistyped one is an error, not a broken invariant.
+// The next six functions read an attribute of a node. The node may come from a graph's description in a file, so a missing
+// attribute, or one of another type, is returned as an error.
 Result<std::vector<int64_t>> ints_attribute(const Attributes& attributes, std::string_view name, size_t count);
 Result<std::vector<int64_t>> ints_attribute(const Attributes& attributes, std::string_view name);  ///< Any number.
 Result<int64_t> int_attribute(const Attributes& attributes, std::string_view name);

@@ -53,7 +53,7 @@ Result<void> check_pieces(const VariableSpec& variable, uint64_t part_bytes_max)
                           std::to_string(part_bytes_max));
 }
 
-/// Appends rows of a variable to a shard, as several segments if one segment would not fit into a part.
+/// Appends rows of a variable to a shard: as one segment or, if it would be too long for one message, as several.
 void append(ShardSpec& shard, const VariableSpec& variable, int64_t row_begin, int64_t row_end) {
   const uint64_t row_bytes = row_bytes_of(variable);
   const int64_t rows_max = row_bytes == 0 ? row_end - row_begin : int64_t(shard.part_bytes_max / row_bytes);

@@ -52,7 +52,7 @@ class Field {
     if (!is_packed()) return reals.push_back(real());
     for (const float one : take(protozero::pbf_wire_type::length_delimited).get_packed_float()) reals.push_back(one);
   }
-  /// Skips the value, unless it has been taken.
+  /// Skips the field's value, unless it was read already.
   void skip_rest() {
     if (!taken_) reader_.skip();
   }
