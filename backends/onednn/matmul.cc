@@ -40,7 +40,8 @@ std::unique_ptr<Kernel> make_matmul(const Context& context, const KernelRequest&
 std::unique_ptr<Kernel> make_matmul_sum(const Context& context, const KernelRequest& request) {
   if (!all_float32(request) || !none_empty(request)) return nullptr;
   const auto [a, b, c] = Operands(request);
-  // The sum over a batch is a single product only if a is transposed and b is not; the reference computes other layouts.
+  // A single product computes the sum over a batch only if a is transposed and b is not. For other layouts, null tells the
+  // caller to use the kernel of the reference backend.
   if (*a.batch > 1 && (!a.transposed || b.transposed)) return nullptr;
   return make_matrix_product(context, {flat(a), flat(b), flat(c)});
 }

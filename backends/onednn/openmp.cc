@@ -12,11 +12,11 @@ struct OpenMp {
   int (*threads)() = nullptr;
 };
 
-/// Finds OpenMP's functions at run time. Shoal does not link to libgomp, since it comes only with a oneDNN that was built
-/// with OpenMP (Debian's riscv64 has none), and since Shoal's code then needs no -fopenmp. The first search covers all
-/// libraries of the program. If two of them contain OpenMP, it finds the one that was loaded first, which oneDNN calls,
-/// too. If a program loads Shoal with dlopen(), that search may miss Shoal's libraries, so a second search covers the
-/// libraries that oneDNN is linked with.
+/// Finds OpenMP's functions at run time. Shoal does not link to libgomp, which has them, for two reasons: a oneDNN that was
+/// built without OpenMP (Debian's for riscv64) does not bring this library, and Shoal's code needs no -fopenmp this way.
+/// The first search covers all libraries of the program. If two of them contain OpenMP, it finds the one that was loaded
+/// first, which oneDNN calls, too. If a program loads Shoal with dlopen(), the first search may miss Shoal's libraries, so
+/// a second search covers the libraries that oneDNN is linked with.
 OpenMp find_openmp() {
   const auto find = [](void* scope) {
     return OpenMp{reinterpret_cast<void (*)(int)>(dlsym(scope, "omp_set_num_threads")),

@@ -33,8 +33,9 @@ struct PanelProduct {
   Strided a;            ///< [rows, depth]
   const float* packed;  ///< [packed_depth, columns]; its first `depth` rows are used.
   int64_t packed_depth = 0;
-  /// If not 0, `packed` points to a matrix that is not packed: row-major, its rows this many floats apart. c then has only
-  /// whole panels of columns. This is faster if c has few rows, since each packed element would be read only a few times.
+  /// If not 0, `packed` points to a row-major matrix that is not packed, and this is the distance between its rows in
+  /// floats. The number of columns of c must then be a multiple of kPanelColumns. This is faster if c has few rows: packing
+  /// is not worth its cost if each packed element is read only a few times.
   int64_t plain_stride = 0;
   float* c;          ///< [rows, columns]; overlaps neither factor.
   int64_t c_stride;  ///< Distance between the rows of c.

@@ -41,7 +41,8 @@ SHOAL_ALWAYS_INLINE ExpParts exp_parts(float x) {
 /// 2^n for integers n in [-126, 127].
 SHOAL_ALWAYS_INLINE float power_of_two(float n) { return std::bit_cast<float>((int32_t(n) + 127) << 23); }
 
-/// e^x, within 2 units above -87.3; 0 below (where it would be denormal), infinity above 88.72283.
+/// e^x for x from -87.3 to 88.72283, with an error of at most 2 units in the last place. Below that range 0, since the
+/// result would be denormal; above it infinity.
 SHOAL_ALWAYS_INLINE float vector_exp(float x) {
   // NaN is replaced as well, since its conversion to an integer is undefined.
   const float bounded = x >= -87.3f ? (x <= 88.72283f ? x : 88.72283f) : -87.3f;
@@ -52,7 +53,7 @@ SHOAL_ALWAYS_INLINE float vector_exp(float x) {
   return x >= -87.3f ? inside : (x < -87.3f ? 0.0f : x);
 }
 
-/// e^x - 1 for x <= 0, within 2 units; -1 at minus infinity.
+/// e^x - 1 for x <= 0, with an error of at most 2 units in the last place; -1 at minus infinity.
 SHOAL_ALWAYS_INLINE float vector_expm1_negative(float x) {
   const float bounded = x >= -20.0f ? x : -20.0f;
   const ExpParts parts = exp_parts(bounded);
@@ -61,8 +62,8 @@ SHOAL_ALWAYS_INLINE float vector_expm1_negative(float x) {
   return x == x ? y : x;
 }
 
-/// log(x), within 1 unit; minus infinity at 0 (denormals count as 0), NaN below. Range reduction and polynomial: Cephes,
-/// logf.c (Moshier).
+/// log(x), with an error of at most 1 unit in the last place. Minus infinity for 0 and for positive denormals, NaN for
+/// negative x. Range reduction and polynomial: Cephes, logf.c (Moshier).
 SHOAL_ALWAYS_INLINE float vector_log(float x) {
   constexpr int32_t kRootHalf = 0x3f3504f3;  // The bits of sqrt(1/2), where the mantissa's range begins.
   // For x <= -0 the subtraction wraps around, and the last line of the function replaces the result.
@@ -85,8 +86,8 @@ SHOAL_ALWAYS_INLINE float vector_log(float x) {
   return x < std::numeric_limits<float>::min() ? (x < 0.0f ? std::numeric_limits<float>::quiet_NaN() : -kInfinity) : inside;
 }
 
-/// log(1 + x) for x in [0, 1], within 2 units: twice the series of the inverse hyperbolic tangent at x / (2 + x), which is
-/// at most 1/3 (Abramowitz, Stegun, 4.1.29).
+/// log(1 + x) for x in [0, 1], with an error of at most 2 units in the last place. It is twice the series of the inverse
+/// hyperbolic tangent at x / (2 + x), which is at most 1/3 (Abramowitz, Stegun, 4.1.29).
 SHOAL_ALWAYS_INLINE float vector_log1p_unit(float x) {
   const float s = x / (2.0f + x);
   const float z = s * s;
@@ -157,13 +158,14 @@ SHOAL_ALWAYS_INLINE double vector_pow_wide(float a, double b) {
   return (b == 0.0) | (a == 1.0f) ? 1.0 : kept;
 }
 
-/// a^b, within 1 unit.
+/// a^b, with an error of at most 1 unit in the last place.
 SHOAL_ALWAYS_INLINE float vector_pow(float a, float b) { return float(vector_pow_wide(a, double(b))); }
 
-/// 1 / (1 + e^-x), within 4 units; 0 below -88.72283.
+/// 1 / (1 + e^-x), with an error of at most 4 units in the last place; 0 below -88.72283.
 SHOAL_ALWAYS_INLINE float vector_sigmoid(float x) { return 1.0f / (1.0f + vector_exp(-x)); }
 
-/// tanh(x), within 4 units: (1 - e^-2|x|) / (1 + e^-2|x|), computed without cancellation.
+/// tanh(x), with an error of at most 4 units in the last place: (1 - e^-2|x|) / (1 + e^-2|x|), computed without
+/// cancellation.
 SHOAL_ALWAYS_INLINE float vector_tanh(float x) {
   const float magnitude = x < 0.0f ? -x : x;
   const float t = vector_expm1_negative(-2.0f * magnitude);
@@ -171,14 +173,15 @@ SHOAL_ALWAYS_INLINE float vector_tanh(float x) {
   return x < 0.0f ? -y : y;
 }
 
-/// log(1 + e^x), within 4 units: max(x, 0) + log(1 + e^-|x|).
+/// log(1 + e^x), with an error of at most 4 units in the last place: max(x, 0) + log(1 + e^-|x|).
 SHOAL_ALWAYS_INLINE float vector_softplus(float x) {
   const float magnitude = x < 0.0f ? -x : x;
   return (x > 0.0f ? x : 0.0f) + vector_log1p_unit(vector_exp(-magnitude));
 }
 
-/// The error function: 2 / sqrt(pi) times the integral of e^-t^2 from 0 to x, within 8 units. A rational approximation on
-/// [-4, 4]; beyond, the result is 1 or -1. Source: Eigen, MathFunctionsImpl.h (generic_fast_erf_float).
+/// The error function, 2 / sqrt(pi) times the integral of e^-t^2 from 0 to x, with an error of at most 8 units in the last
+/// place. A rational approximation for x in [-4, 4]; for other x the result is 1 or -1. Source: Eigen, MathFunctionsImpl.h
+/// (generic_fast_erf_float).
 SHOAL_ALWAYS_INLINE float vector_erf(float x) {
   const float bounded = vector_clamp(x, -4.0f, 4.0f);
   const float z = bounded * bounded;

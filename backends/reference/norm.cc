@@ -26,7 +26,8 @@ void normalize_channels(Rows size, const float* x, const float* scale, const flo
   for (int64_t i = 0; i < size.rows * size.channels; ++i) {
     const int64_t c = i % size.channels;
     double value = (double(x[i]) - double(mean[c])) * double(inverse[c]) * double(scale[c]) + double(shift[c]);
-    // Rounds to float before the addition, as a separate op for the normalization would, so that both give the same bits.
+    // Rounds to float before the addition, so that the bits equal those of two separate ops, a normalization and an
+    // addition.
     if (addend) value = double(float(value)) + double(addend[i]);
     y[i] = activate ? relu(float(value)) : float(value);
   }

@@ -164,9 +164,9 @@ class Compiler {
       if (node.op && !node.op->view) order_.push_back({.node = id, .from = {}, .to = {}, .updates_done = {}});
       for (int32_t output = 0; output < int32_t(node.node.outputs.size()); ++output) add_update_copies({id, output});
     }
-    // A fetched value in memory that the caller has bound is copied to the program's own memory (the arena), because the
-    // caller may free bound memory after the run. These copies are the last steps, so earlier steps can use the memory of
-    // the copies. After the copies it is kept until the next run.
+    // The caller may have bound memory of its own for a fetched value, and may free that memory after the run. So the last
+    // steps copy such a value to the program's own memory (the arena), which keeps the copy until the next run. Earlier
+    // steps can use the same part of the arena, since the copy is not written before they are done.
     for (size_t i = 0; i < flow_.fetches.size(); ++i) {
       const Location* at = outside(flow_.fetches[i]);
       if (!at || at->place == Place::kConstant) continue;
@@ -195,8 +195,10 @@ class Compiler {
         order_[size_t(std::max(step, last_read))].updates_to_apply.push_back(update);
         Planned& maker = order_[size_t(step)];
         const auto direct = direct_updates_.find({maker.node, 0});
+        // The update must be the step's whole output. A view of that output will not do, since its rows differ from the
+        // output's.
         const bool is_output = direct != direct_updates_.end() && direct->second == update &&
-                               flow_.updates[update] == FlowValue{maker.node, 0};  // False for a view, whose rows differ.
+                               flow_.updates[update] == FlowValue{maker.node, 0};
         if (is_output && last_read < step) maker.update_by_rows = ptrdiff_t(update);
       }
     }
@@ -230,7 +232,7 @@ class Compiler {
 
   void place_in_arena() {
     std::vector<PlannedValue> values;
-    const auto end = int32_t(order_.size());  // After the last step: fetched values are kept until the next run.
+    const auto end = int32_t(order_.size());  // Fetched values are in use beyond the last step, until the next run.
     auto bytes_of = [&](FlowValue value) {
       const TensorType& type = type_of(value);
       return size_t(type.shape.elements()) * size_of(type.dtype);

@@ -72,7 +72,8 @@ class SimListener final : public Listener {
   const Endpoint endpoint_;
 };
 
-/// The state of an address as an attempt to connect finds it after one round trip.
+/// What an attempt to connect finds at an address after one round trip. In the order of the values: no answer, no listener,
+/// a listener whose process is frozen, one with too many connections, or one that takes a connection.
 enum class Found : uint8_t { kNothing, kRefusal, kSleeper, kCrowd, kListener };
 
 Found look(SimNetwork::State& state, const std::string& from, const std::string& address) {
@@ -111,15 +112,15 @@ Task<Result<Link>> connect_from(std::shared_ptr<Home> home, Endpoint to, LinkOpt
   SimNetwork::State& state = home->state();
   const std::string& here = home->process->task;
   const Error late = deadline_exceeded(to_string(to) + ": not connected in time");
-  SteadyTime woken_by = kNoDeadline;  // The time by which a frozen listener must have answered.
+  SteadyTime woken_by = kNoDeadline;  // If the process of the listener is frozen: the time by which it must answer.
   for (;;) {
     const Found now_there = look(state, here, to.address);
     const auto known = state.homes.find(to.address);
     const std::string there = known == state.homes.end() ? std::string() : known->second;
     const bool answers = now_there != Found::kNothing && now_there != Found::kSleeper;
     const Duration there_and_back = state.link({here, there}).latency + state.link({there, here}).latency;
-    // Looks at the listener again and again, even if woken_by is later: a listener that was only frozen may meanwhile be
-    // cut off, and then it need not answer by woken_by.
+    // While the listener's process is frozen, looks at it regularly, although it has until woken_by to answer: meanwhile
+    // the network may cut it off. It then counts as unreachable, and woken_by no longer ends the attempt.
     const SteadyTime again = home->env.after(kLookAgain);
     const SteadyTime look_again = now_there == Found::kSleeper ? std::min(again, woken_by) : again;
     const SteadyTime then = answers ? home->env.after(there_and_back) : look_again;

@@ -43,7 +43,8 @@ Stream::Sent Stream::send(SteadyTime now, uint64_t bytes, const SimLink& link) {
   sent.arrival = sent.left + link.latency;
   if (link.jitter > Duration::zero())
     sent.arrival += seconds_of(std::chrono::duration<double>(link.jitter).count() * double(random_.next_float()));
-  // Each loss of a packet costs a round trip. If nothing follows the packet, the sender waits for its timer instead.
+  // Each loss of a packet costs a round trip, in which later packets tell the sender of the gap. If too few packets follow
+  // the lost one, the sender also waits for its timer.
   sent.arrival += int64_t(rounds) * (2 * link.latency) + (tail_lost ? kResendMin : Duration::zero());
   sent.arrival = std::max(sent.arrival, last_arrival_);
   last_arrival_ = sent.arrival;

@@ -9,7 +9,7 @@
 
 namespace shoal::transport::tcp {
 
-inline constexpr size_t kRecordBytesMax = 16 * 1024;  // Of plain text in one record: RFC 8446, section 5.1.
+inline constexpr size_t kRecordBytesMax = 16 * 1024;  // The most bytes of plain text in a TLS record (RFC 8446, 5.1).
 
 /// Cuts the buffers `parts`, such as the heads and bodies of messages, into TLS records. next() returns bytes of the first
 /// part itself if these fill a record. Otherwise it copies the bytes of several parts to `scratch`, so that short messages

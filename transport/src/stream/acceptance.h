@@ -11,7 +11,8 @@ namespace shoal::transport::stream {
 
 class Handshake;
 
-/// Used on the strand. Shared by its Listener and its handlers. The derived class opens the socket and accepts peers.
+/// A listening socket and the unfinished handshakes of its peers. Used on the strand. The task's Listener and the handlers
+/// of the event loop share it. The derived class opens the socket and accepts peers.
 class Acceptance : public Holder, public std::enable_shared_from_this<Acceptance> {
  public:
   /// Begins to accept peers. Call it once, after construction.

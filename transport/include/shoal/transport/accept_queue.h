@@ -45,7 +45,8 @@ class AcceptQueue : public std::enable_shared_from_this<AcceptQueue> {
   const std::shared_ptr<std::atomic<int>> slots_taken_ = std::make_shared<std::atomic<int>>(0);
 };
 
-/// The Listener that a task gets. It refers to the acceptance, which lives as long as the event loop needs it.
+/// The Listener that a transport gives to a task. It passes all calls on to the object `acceptance`, which accepts the
+/// peers. Handlers of the event loop share that object, so it may live longer than this Listener.
 template <class Acceptance>
 class ListenerHandle final : public Listener {
  public:
