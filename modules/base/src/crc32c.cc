@@ -102,8 +102,8 @@ uint64_t load_word(const char* at) {
   return word;
 }
 
-/// Adds the `left` bytes from `at` on to `crc`, in pieces of 3 * third bytes, until fewer bytes are left. Advances `at` and
-/// `left`. The CRCs of the three thirds of a piece are computed side by side.
+/// Extends `crc` by bytes from `at` on, of which there are `left`. Takes 3 * third bytes at a time, and stops when fewer
+/// than that remain. Advances `at` and reduces `left`. The CRCs of the three thirds are computed side by side.
 SHOAL_CRC32C_TARGET uint32_t take_pieces(uint32_t crc, size_t third, const ShiftTable& shift, const char*& at,
                                          size_t& left) {
   for (; left >= 3 * third; left -= 3 * third, at += 3 * third) {

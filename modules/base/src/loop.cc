@@ -16,7 +16,8 @@ Waiter::~Waiter() {
 Loop::~Loop() {
   SHOAL_CHECK(thread_.load() == std::thread::id());
   for (const Timer& timer : timers_) timer.waiter->loop_ = nullptr;
-  // Dropping work may destroy coroutines, and the destructors of their waiters search these lists.
+  // Clearing timers_, batch_ and queue_ below may destroy coroutines. The destructors of their waiters would search these
+  // lists (Loop::forget()) while they are being cleared, so the waiters lose their pointer to the loop first.
   for (std::vector<Item>* items : {&batch_, &queue_}) {
     for (Item& item : *items) {
       if (item.waiter) item.waiter->loop_ = nullptr;
@@ -140,7 +141,8 @@ bool Loop::run_queue(Done& done) {
 
 bool Loop::spin() {
   if (spin_ <= Duration::zero()) return false;
-  // Checking for posted work costs one load. Polling sockets and timers costs some hundred nanoseconds and is done rarely.
+  // How often queued_ is checked before sockets and timers are polled once. A check costs one load; a poll costs some
+  // hundred nanoseconds.
   constexpr int kLooksPerPoll = 32;
   const SteadyTime end = now() + spin_;
   do {

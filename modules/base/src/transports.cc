@@ -26,7 +26,7 @@ Result<transport::Transport*> Transports::get(std::string_view scheme, Environme
 void Transports::clear() {
   std::unique_lock lock(mutex_);
   const auto ending = std::exchange(made_, {});
-  lock.unlock();  // Released before `ending` is destroyed: a transport's destructor may call this object.
+  lock.unlock();  // The lock is released before `ending` is destroyed: a transport's destructor may call this object.
 }
 
 }  // namespace shoal

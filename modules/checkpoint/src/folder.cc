@@ -36,9 +36,9 @@ void try_to_remove(Storage& storage, const std::string& model_dir, const std::st
   (void)storage.remove(join_path(model_dir, file));
 }
 
-/// Removes data files that the index of their checkpoint does not name: another save of the same step, which was killed,
-/// wrote them. The names of all data files of one save have the same ending ("-of-00002", say), and another save's have
-/// another ("-of-00002.2"). So the index is read only if there are two endings.
+/// Removes data files that the index of checkpoint `name` does not list. They were left by a save of the same step that was
+/// killed. All data files of one save have the same ending, such as "-of-00002"; those of a second save of this step have a
+/// different one, such as "-of-00002.2". So the index is read only if there are at least two endings.
 void remove_unnamed_data(Storage& storage, const std::string& model_dir, const std::string& name,
                          const std::vector<std::string>& files) {
   std::set<std::string> endings;
@@ -110,8 +110,8 @@ void remove_unfinished_files(Storage& storage, const std::string& model_dir, con
   for (const FileInfo& file : state.listing) {
     if (file.is_folder) continue;
     const std::optional<Parts> parts = parts_of(file.name);
-    // Temporary files of data and indexes have names of a checkpoint. "checkpoint.tmp-..." is what a process leaves that is
-    // killed while it replaces the text file `checkpoint` (Storage::write_atomically()).
+    // Temporary files of data and indexes are named after their checkpoint. A process that was killed while it replaced the
+    // text file `checkpoint` (Storage::write_atomically()) has left a file "checkpoint.tmp-...".
     const bool temporary = parts ? is_temporary(*parts) : file.name.starts_with("checkpoint.tmp-");
     const bool own = !state.own.empty() && file.name.ends_with(state.own);
     if (temporary && !own && is_abandoned(state, file.modified)) try_to_remove(storage, model_dir, file.name);

@@ -34,8 +34,9 @@ std::optional<std::string> check_patch(const Manifest& manifest, const Piece& pi
   if (patch.count > piece.bytes || (patch.count - 1) > (piece.bytes - 1) / patch.unit_bytes) {
     return "a patch has more units than its piece";
   }
-  // All changed units have unit_bytes bytes, but the last one may be shorter, if it is at the end of the piece. The product
-  // does not overflow: it is less than the size of the piece, as the check above ensures.
+  // A patch replaces `count` units (as a rule, rows) of unit_bytes bytes each in a piece of a tensor; only a unit at the
+  // end of the piece may be shorter. The product below cannot overflow: it is less than the size of the piece, as the check
+  // above ensures.
   const uint64_t before_last = (patch.count - 1) * patch.unit_bytes;
   if (patch.bytes <= before_last || patch.bytes - before_last > patch.unit_bytes) {
     return "a patch and its units differ in size";

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Saves one table, or some rows of one. It compares the bytes with the previous checkpoint as they pass, and writes
-/// nothing if nothing changed, the changed rows if few changed, and a file for this table alone if many changed.
+/// Saves one table, or some rows of one. It compares the table's bytes, as they are appended, with those in the previous
+/// checkpoint. It writes nothing if nothing changed, the changed rows if few changed, and a file for this table alone if
+/// many changed.
 #include <memory>
 #include <optional>
 #include <span>
@@ -33,8 +34,8 @@ class TableWriter {
   /// Decides whether the new checkpoint shares the table's files with the previous checkpoint, or has a new file for the
   /// table. Call it after the last bytes of all tables were appended.
   Result<void> settle();
-  /// Returns where the table's bytes are, for the manifest. Changes of this table, if there are any, are in the file with
-  /// the number `patch_file` of PendingFiles: call this function after PatchFile has written it.
+  /// Returns where the table's bytes are, for the manifest. `patch_file` is the number that PendingFiles has given to the
+  /// file with the changed rows of all tables. Call this function after PatchFile has written that file.
   WrittenSegment written(uint32_t patch_file) const;
 
  private:
@@ -57,7 +58,8 @@ class TableWriter {
   std::vector<std::byte> block_;       // The bytes that are appended but not yet compared; shorter than a block.
   std::vector<std::byte> before_;      // What the previous checkpoint has for the rows in block_.
   uint64_t compared_ = 0;
-  // The size of the changed units (rows as a rule), and the size of a patch with them: it also has each unit's number.
+  // The size of the changed units (as a rule, rows), and the size that they take in a PatchFile, which also stores the
+  // number of each unit.
   uint64_t changed_bytes_ = 0, patch_bytes_ = 0;
   ChangedUnits changes_;
   std::optional<size_t> patch_;  // The number under which settle() added changes_ to PatchFile; empty: no changes.

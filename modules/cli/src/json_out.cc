@@ -31,7 +31,7 @@ void write_indented(std::ostream& out, const Json& json, size_t depth) {
 }  // namespace
 
 Json unix_seconds(WallTime time) {
-  // A double holds microseconds since 1970 exactly enough, but not nanoseconds.
+  // A double is precise enough for microseconds since 1970, but not for nanoseconds.
   return double(time.time_since_epoch() / std::chrono::microseconds(1)) / 1e6;
 }
 

@@ -160,14 +160,15 @@ CsvParser::CsvParser(CsvOptions options) : options_(std::move(options)), splitte
     if (target.used) (target.label ? label_names_ : feature_names_).push_back(column.name);
     targets_.push_back(target);
   }
-  std::sort(feature_names_.begin(), feature_names_.end());  // Sorted as in a TensorMap: an index here is one in the map.
+  std::sort(feature_names_.begin(), feature_names_.end());  // As in a TensorMap, so an index in one is valid in the other.
   std::sort(label_names_.begin(), label_names_.end());
   for (size_t i = 0; i < targets_.size(); ++i) {
     const auto& names = targets_[i].label ? label_names_ : feature_names_;
     targets_[i].index = size_t(std::ranges::lower_bound(names, options_.columns[i].name) - names.begin());
   }
   if (label_names_.size() == 1) label_names_[0].clear();
-  // If the separator may be part of a number, only the splitter knows where the number ends.
+  // parse_plain() parses a number before it looks for the separator behind it. If the number may contain the separator,
+  // only the splitter knows where the number ends.
   constexpr std::string_view kOfNumbers = "+-.0123456789";
   const char lower = char(options_.separator | 0x20);
   may_be_plain_ = !options_.trim_blanks && !(lower >= 'a' && lower <= 'z') &&

@@ -17,7 +17,8 @@ struct RecordOptions {
   int64_t record_bytes_max = 0;
   /// Set for a table: a line end inside of a quoted field belongs to the record. None: each line is a record.
   std::optional<CsvSyntax> table = std::nullopt;
-  /// This token is checked before each piece of the file is read (open_bytes()). A reader made from a source ignores it.
+  /// A stop request ends the reading: open_bytes() checks this token before it reads more bytes of the file. Only for
+  /// RecordReader::open(); a reader whose constructor gets a ByteSource ignores the token.
   StopToken stop = {};
 };
 
@@ -51,7 +52,8 @@ class RecordReader {
   std::optional<std::string> remark() const;
   /// The place of the last record as text: "file.csv, line 12 (offset 1450)".
   std::string place_text() const { return text_of(last_); }
-  /// As damaged(), about byte `at` of the last record, which may be in a later line. Call it before the next next().
+  /// Like damaged(), but names the place of byte `at` of the last record: a record may span several lines. Call it before
+  /// the next call of next().
   Error damaged_at(const std::string& sentence, std::string_view record, size_t at) const;
 
  private:

@@ -16,7 +16,7 @@ namespace {
 
 // The lower bits of a RecordId are a line, the bits above them are the file's number.
 constexpr int kLineBits = 40;
-constexpr uint64_t kNumbered = uint64_t(1) << (kLineBits - 1);  // Bit set: the bits below it number a record, not a line.
+constexpr uint64_t kNumbered = uint64_t(1) << (kLineBits - 1);  // If this bit is set, the bits below are a record number.
 constexpr uint64_t kLineMax = kNumbered - 1;
 
 }  // namespace
@@ -33,7 +33,8 @@ uint64_t StageContext::add_files(const std::vector<std::string>& paths) {
     for (const std::string& path : paths) root->files_.push_back(&path);
     return first;
   }
-  // Every pass of flat_map() makes its inner datasets again; their files keep the numbers of the first pass.
+  // Each pass of flat_map() makes its inner datasets anew, and so adds their files again. A list of files that an earlier
+  // pass has added keeps its numbers, so that the list of all files does not grow with each pass.
   std::string list;
   for (const std::string& path : paths) list.append(path).push_back('\0');
   const auto [known, is_new] = root->kept_lists_.try_emplace(std::move(list), first);

@@ -16,7 +16,7 @@ StageMeter& StageMeters::begin(std::string_view kind) {
 InputStatistics StageMeters::statistics() const {
   InputStatistics statistics;
   std::vector<bool> beside(meters_.size(), false);
-  for (size_t i = 0; i < meters_.size(); ++i) {  // A stage comes before its inputs, so beside[i] is set by now.
+  for (size_t i = 0; i < meters_.size(); ++i) {  // A stage's input has a higher index than the stage, so beside[i] is set.
     const StageMeter& meter = meters_[i];
     int64_t own = meter.nanoseconds.load(std::memory_order_relaxed);
     for (const size_t input : meter.inputs) {

@@ -42,8 +42,9 @@ std::string in_lower_case(std::string_view text) {
   return lower;
 }
 
-/// A sample ends where another one begins. So when this format returns a sample, it has read the headers of the next
-/// sample's first file. That file waits in `member_`, and a position is the place where its entry begins.
+/// A sample ends where the next sample begins. So when this format returns a sample, it has already read the headers of the
+/// next sample's first file. It keeps that file's entry in `member_` for the next call. A saved position is the offset at
+/// which that entry begins in the archive.
 class TarFormat {
  public:
   explicit TarFormat(const TarOptions& options) : options_(options) {}

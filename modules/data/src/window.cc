@@ -25,7 +25,7 @@ class WindowStage final : public Stage {
     if (rows_.size() < rows) rows_.resize(rows);
     for (size_t row = 0; row < rows; ++row) std::swap(rows_[row], items_[row * size_t(options_.stride)]);
     if (options_.drop_remainder && int64_t(rows) < size_) {
-      count_ = 0;  // So that save() writes the position of the input, which is at its end, and not of these elements.
+      count_ = 0;  // With 0, save() writes the end of the input as its position, not the start of these elements.
       return false;
     }
     SHOAL_TRY_VOID(stack("window", std::span(rows_).first(rows), nullptr, context_.env.buffers(), item));
@@ -38,7 +38,7 @@ class WindowStage final : public Stage {
     clear();
     return input_->restart();
   }
-  /// Saves the input's position before the first element of the next window, and how many elements to pass over before it.
+  /// Saves where the next window begins: a position of the input, and how many elements to skip from there.
   Result<void> save(StateWriter& out) const override {
     out.number(uint64_t(gap_));
     if (count_ == 0) return input_->save(out);

@@ -17,8 +17,8 @@ Error in_archive(Error error, const std::string& path) {
   return std::move(error).with_context(path);
 }
 
-/// Finds where the packed bytes of a member begin, by its local header. Uses no sizes of that header: it has none if the
-/// archive was written to a pipe.
+/// Finds where the packed bytes of a member begin, from the local header in front of them. The member's sizes come from
+/// `entry`, not from the local header, which lacks them if the archive was written to a pipe.
 Result<uint64_t> packed_begin(const ReadableFile& file, const ZipEntry& entry) {
   std::string header(kZipLocalBytes + entry.name.size(), '\0');
   SHOAL_TRY_VOID(file.read_at(entry.offset, std::as_writable_bytes(std::span(header))));

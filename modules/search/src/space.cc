@@ -59,7 +59,8 @@ std::optional<std::vector<Value>> values_of(const Parameter& parameter, size_t c
   return values;
 }
 
-/// Walks through all combinations: stores those of a grid, or counts those that a random draw may give.
+/// Walks through all combinations of values of the parameters. Stores those of a grid; or, if `all`, only counts the
+/// combinations that a random draw may give.
 class Combinations {
  public:
   Combinations(const std::vector<Parameter>& parameters, size_t count_max, bool all)

@@ -50,7 +50,7 @@ class Guard {
   std::string folder_;
   Duration patience_{};
   std::vector<LastCommand> last_commands_;
-  std::map<pid_t, int> groups_;  // From the number of each process group to the descriptor `words` of its add().
+  std::map<pid_t, int> groups_;  // Maps each process group to the argument `words` with which add() added it.
   pid_t id_ = -1;
   Descriptor writer_;
 };

@@ -13,7 +13,7 @@
 
 namespace shoal::cli::launch {
 
-/// The latest news in the lines of a task's process.
+/// What a task is doing, according to the latest lines that its process has printed.
 struct TaskProgress {
   bool works = false;              ///< The task has said that it trains, serves, or evaluates.
   std::optional<int64_t> step{};   ///< The last step of a trainer, or the step that an evaluator evaluated last.

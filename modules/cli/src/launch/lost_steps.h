@@ -20,8 +20,8 @@ class LostSteps {
   std::string line() const;
 
  private:
-  /// `times`: how often a task's global step went back to the step that is the key in tasks_; `steps`: how many steps were
-  /// lost by that in total.
+  /// How often (`times`) a task's global step went back to a certain step, and how many steps the task lost by that in
+  /// total (`steps`). tasks_ has a map for each task, whose keys are the steps that the task went back to.
   struct Fall {
     uint64_t steps = 0;
     uint64_t times = 0;

@@ -53,8 +53,8 @@ class TaskStream {
   LineSplitter splitter_;
 };
 
-/// Reads the bytes that `descriptor`, which must not block, has now, about `bytes_max` at most, and passes them to `take`.
-/// Returns false if the stream has ended.
+/// Reads the bytes that can be read from `descriptor` now, at most about `bytes_max`, and passes them to `take`. The
+/// descriptor must be non-blocking. Returns false if the stream has ended.
 bool read_what_is_there(int descriptor, const std::function<void(std::string_view)>& take, size_t bytes_max);
 
 }  // namespace shoal::cli::launch

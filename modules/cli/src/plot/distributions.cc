@@ -24,7 +24,8 @@ Range range_of(const Histograms& histograms) {
   return range.low < range.high ? range : widened(range, 0, false);
 }
 
-/// Divides the steps into equal columns. A single histogram gives a single column.
+/// Returns the histogram to draw in each column of the plot. The columns divide the range of steps into equal parts. There
+/// are at most `most` of them, and not more than histograms.
 std::vector<const monitor::Histogram*> columns_of(const Histograms& histograms, int most) {
   const double first = double(histograms.front().step), last = double(histograms.back().step);
   const int columns = std::min<int>(most, int(std::min<size_t>(histograms.size(), 100000)));

@@ -18,8 +18,8 @@ struct TuneOptions {
   int64_t threads = 1;          ///< Compute threads of each trial; 0: the program decides.
   uint64_t memory_bytes = 0;    ///< Resident memory for all trials together; 0: unlimited.
   std::vector<std::string>
-      launch{};  ///< The command that begins each trial as a job, with its options; empty: a trial is one process.
-  bool launches_itself = false;  ///< True: each trial's `launch` starts this same program, so no file follows its --.
+      launch{};  ///< The words of the `launch` command that starts each trial as a job; empty: a trial is one process.
+  bool launches_itself = false;  ///< True: `launch` starts this same program, so no program follows the `--` of `launch`.
   bool json = false;
   bool quiet = false;
 };

@@ -118,7 +118,8 @@ class JpegDecoder {
     jpeg_read_header(&library_, TRUE);
   }
 
-  /// Sets scale and colours of the output. Versions of libjpeg with only a few of the scales M/8 take the next larger one.
+  /// Sets the scale and the colours of the output. The scale is M/8 for a whole number M from 1 to 8. Versions of libjpeg
+  /// that do not support all of these scales use the next larger one that they do.
   void choose_output(bool turned) {
     const int64_t height_min = turned ? options_.at_least.width : options_.at_least.height;
     const int64_t width_min = turned ? options_.at_least.height : options_.at_least.width;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What threads that Shoal starts do first, and on which processors they may compute.
+/// For the threads that Shoal starts: what each of them does first, and on which processors they may compute.
 #include <vector>
 
 namespace shoal {

@@ -28,8 +28,8 @@ struct EndMark {
   friend bool operator==(const EndMark&, const EndMark&) = default;
 };
 
-/// Writes the end mark to a temporary file and renames it, so that readers see all of it or nothing. Unavailable names path
-/// and cause.
+/// Writes the end mark to a temporary file and renames it, so that readers see all of it or nothing. The error is
+/// Unavailable, with the path and the cause.
 Result<void> write_end_mark(Storage& storage, const std::string& model_dir, const EndMark& mark);
 /// Reads the end mark. Nothing if there is none. DataLoss if the file is not an end mark.
 Result<std::optional<EndMark>> read_end_mark(Storage& storage, const std::string& model_dir);

@@ -23,8 +23,8 @@ struct ChannelStatistics {
 
 struct ChannelStatisticsOptions {
   std::string feature = {};  ///< The name of the feature that has the images. "": the only feature, without a name.
-  /// The environment whose storage is read and whose stop ends the reading (Cancelled): RunConfig::environment(). Null:
-  /// files of this machine.
+  /// The environment in which the dataset's files are read, for example RunConfig::environment(). A stop request to it ends
+  /// the reading with Cancelled. Null: the files of this machine are read.
   std::shared_ptr<Environment> env = nullptr;
 };
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The two types of JSON values. Sources parse and print them by the functions of text.h, so that the library's parser and its
-/// printer, which are templates, are compiled once, and not in every source.
+/// The two types of JSON values. Source files parse and print them with the functions of text.h. The library's parser and
+/// printer are templates, so they are compiled once this way, and not in every source file.
 #include <nlohmann/json.hpp>
 
 namespace shoal::json {
