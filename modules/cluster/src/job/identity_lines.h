@@ -13,7 +13,8 @@ inline constexpr std::string_view kMoreLines = "and more";
 /// The first whole lines of `text` that fit into kIdentityBytesMax, then a kMoreLines line if some were left out.
 std::string bounded_lines(std::string text);
 
-/// The values of a text of "name: value" lines, by name. A line without ": " has an empty value. Both point into the text.
+/// Maps each name in a text of "name: value" lines to its value. A line without ": " is a name with an empty value. Names
+/// and values are views into the text.
 using IdentityLines = std::map<std::string_view, std::string_view>;
 IdentityLines identity_lines(std::string_view text);
 

@@ -163,7 +163,7 @@ class PartsBuilder : public nlohmann::json_sax<Json> {
   }
 
   Json parts_ = Json::object();
-  // Containers of the wanted part that are not closed yet, outermost first; each contains the next one.
+  // The objects and lists that are open (not closed yet) in the member of TF_CONFIG that is being read, outermost first.
   std::vector<Json*> open_;
   Json* slot_ = nullptr;  // Where to store the value of the last key.
   bool wanted_ = false;

@@ -22,7 +22,7 @@ class ChiefSeat {
   enum class Asked : uint8_t {
     kFree,     ///< No process leads this server, or the asking process itself does.
     kHeld,     ///< Another process leads this server. It is alive: it has sent a message since this process asked.
-    kUnclear,  ///< Not known: the leading process has neither left nor sent a message, as happens without heartbeats.
+    kUnclear,  ///< Another process leads. Nobody knows whether it is alive: it sends nothing, not even heartbeats.
   };
   /// Waits until it is known whether process `incarnation` may lead. Cancelled when this object is destroyed.
   Task<Result<Asked>> ask(uint64_t incarnation);
@@ -32,8 +32,8 @@ class ChiefSeat {
   void leave();
   /// The incarnation (id) of the process that leads this server; 0 if none does.
   uint64_t holder() const { return holder_ ? holder_->incarnation : 0; }
-  /// The error for a process that may not lead this server; `whose` names that process's run and program. It is always
-  /// Unavailable, although a new attempt does not help while the other chief is alive.
+  /// The error for a process that asked to lead this server and may not; `whose` names the run and the program of the
+  /// asking process. The error is always Unavailable, although asking again does not help while the other chief is alive.
   Error refusal(Asked asked, std::string_view whose) const;
 
  private:

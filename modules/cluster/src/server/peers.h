@@ -17,18 +17,19 @@ class Peers {
   void join(Session& session);
   void leave(const Session& session);
   bool is_here(size_t shard) const { return peers_[shard].session != nullptr; }
-  /// Notes that the session's shard has all orders of model loading `epoch` so far, and will get the later ones.
+  /// Records that the shard at the other end of `session` has received all orders of `epoch` so far, and is to get the
+  /// later ones. Each loading of the model begins a new epoch of orders.
   void in_step(const Session& session, uint64_t epoch);
   bool is_in_step(const Session& session, uint64_t epoch) const;
 
-  /// Sends an order to all shards that have all earlier orders of model loading `epoch`.
+  /// Sends an order of `epoch` to all shards that have received all earlier orders of this epoch.
   void send(const transport::Order& order, uint64_t epoch);
   void send_to(Session& session, const transport::Order& order, uint64_t epoch);
 
  private:
   struct Peer {
     Session* session = nullptr;
-    uint64_t epoch = 0;  // The epoch (loading of the model) whose orders this peer gets; 0 if it gets none.
+    uint64_t epoch = 0;  // This peer gets the orders of this epoch (each loading of the model begins one); 0: none.
   };
   BufferPool& pool_;
   std::vector<Peer> peers_;  // One entry for each shard.

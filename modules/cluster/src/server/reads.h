@@ -18,8 +18,8 @@ struct ArenaRead {
   transport::Message to_message(BufferPool& pool) const;
 };
 
-/// Reads the ReadRange `text` of the snapshot `held`, which is null if there is none. InvalidArgument for an arena or
-/// range that the snapshot does not have.
+/// Reads a range of the snapshot `held`. `text` is a ReadRange as JSON. Unavailable if `held` is null, because there is no
+/// snapshot. InvalidArgument for an arena or range that the snapshot does not have.
 Result<ArenaRead> read_held(const ServerState& state, const HeldState* held, std::string_view text);
 /// Reads from the residual of `trainer`. NotFound if the server does not have it.
 Result<ArenaRead> read_residual(const ServerState& state, int trainer, std::string_view text);

@@ -48,7 +48,8 @@ SHOAL_VECTOR_LOOP void all_from_float16(const uint16_t* from, float* to, int64_t
   for (int64_t i = 0; i < count; ++i) to[i] = from_float16(from[i]);
 }
 
-/// Returns the bits of the largest magnitude. Bits of magnitudes have the order of the magnitudes; a NaN has the largest.
+/// Returns the bits of the largest magnitude. As integers, the bits of magnitudes are in the same order as the magnitudes
+/// themselves, and those of a NaN are larger than those of all numbers.
 SHOAL_VECTOR_LOOP uint32_t largest_bits(const float* from, int64_t count) {
   uint32_t largest = 0;
   for (int64_t i = 0; i < count; ++i) {
@@ -92,9 +93,9 @@ struct Picks {
       : count(n), values_at(kAlign + padded(n * sizeof(uint32_t))), bytes(values_at + n * sizeof(float)) {}
 };
 
-/// True if the rule adds gradients up: a gradient's value that is not sent now may then be added to a later push. An update
-/// that replaces a variable, or is averaged into it, has to be sent whole, since a value that is not sent would be taken
-/// for 0.
+/// True if the rule adds gradients up, so that values of a gradient may be left out of a push and added to a later one.
+/// False for updates that replace a variable or change a moving average: these have to be sent whole, since the server
+/// would take a value that is not sent for 0.
 bool adds_up(const nn::UpdateRule& rule) {
   return rule.kind != nn::UpdateRule::Kind::kAssign && rule.kind != nn::UpdateRule::Kind::kMovingAverage;
 }
@@ -257,8 +258,9 @@ void TopK::encode(std::span<const std::byte> gradient, std::span<std::byte> payl
     float* const rest = floats(next->bytes()) + first;
     const float* const old = floats(residual_->bytes()) + first;
     const float* const fresh = floats(gradient) + first;
-    // The residual `old` may have values of a push that had no effect. It matters only where the update rule adds gradients
-    // up; for other rules this push sends the whole variable, without `old`.
+    // After take_back(), the residual `old` contains the values of a push that the server dropped. Values of earlier pushes
+    // are needed only where the update rule adds gradients up. For other rules this push sends the whole variable, without
+    // `old`.
     if (adds_up(segment.variable.rule)) {
       for (int64_t i = 0; i < segment.elements(); ++i) rest[i] = old[i] + fresh[i];
     } else {

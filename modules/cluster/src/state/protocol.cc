@@ -28,7 +28,8 @@ Result<T> parse_as(std::string_view what, std::string_view text, Read&& read) {
   return parsed;
 }
 
-/// The message as text. Bytes that are not UTF-8 (any variable's name may have some) are replaced: no receiver needs them.
+/// The message as JSON text. Bytes that are not UTF-8, such as those of a name in an error, are replaced: no receiver needs
+/// them.
 std::string text_of(const Json& message) { return json::text_of(message); }
 
 Json positions_json(const std::map<int, std::string>& positions) {
@@ -389,7 +390,8 @@ Result<std::vector<int>> parse_trainers(std::string_view text) {
 }
 
 uint64_t spec_hash(const ShardSpec& spec) {
-  // Ignores the initializers' keys: they do not change which variables a server holds, and differ between unseeded chiefs.
+  // Leaves out the random keys of initializers: they do not change which variables a server holds, and if the user gave no
+  // seed, each chief that starts has other keys.
   ShardSpec comparable = spec;
   for (Segment& segment : comparable.segments) segment.variable.key = 0;
   return fold_in(1, to_json(comparable));

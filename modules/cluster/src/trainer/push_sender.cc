@@ -39,8 +39,8 @@ void PushSender::update_made(size_t index) {
   for (const size_t number : parts_of_updates_[index]) {
     Part& part = parts_[number];
     if (part.updates == 0 || --part.missing > 0) continue;
-    // The strand runs this function before it learns that the program has ended. So each part is queued in its own step,
-    // and none in the next step.
+    // The strand runs the posted function before it learns that the program has ended. So the part is queued during the
+    // step that it belongs to, and not after the next step has begun.
     env_.post([this, number, server = part.server] {
       queues_[server].push_back(number);
       made_.notify_all();

@@ -14,7 +14,7 @@ class ServerTraffic {
   ServerTraffic(BufferPool& pool, const ShardSpec& spec, const Compression& compression, size_t first);
   ServerTraffic(ServerTraffic&&) = default;  // A copy's traffic_ would point into the original.
 
-  /// The number of this server's part i among the parts of all servers; bindings use this number.
+  /// The parts of all servers are numbered consecutively. Returns the number of this server's part i.
   size_t number(size_t i) const { return first_ + i; }
   std::vector<ShardTraffic>& parts() { return traffic_; }
   const std::vector<ShardTraffic>& parts() const { return traffic_; }
@@ -22,7 +22,8 @@ class ServerTraffic {
 
   bool has_weights() const;
   void drop_weights();
-  /// The version of the weights, as the first part has it: the other parts may still be on their way.
+  /// The version of the weights in the first part of the shard. (If there are several parts, those of the same version may
+  /// still be on their way.)
   uint64_t version() const { return traffic_.front().version(); }
 
   /// The residual of top-k: gradients that earlier pushes have not sent. Empty without top-k.

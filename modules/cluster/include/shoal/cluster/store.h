@@ -37,11 +37,11 @@ struct Ready {
   bool attached = false;
   /// This trainer's input position, if one is stored.
   std::optional<std::string> position;
-  /// The positions of the other trainers that this process computes (replicas), by trainer.
+  /// The input positions of the other trainers that this process computes (replicas), by the trainers' numbers.
   Positions other_positions = {};
   /// True if the job asks its trainers to stop: this trainer then makes no step.
   bool stop = false;
-  /// The run of the model, as attach() learned it from the servers.
+  /// Identifies the training run that made the model on the servers. attach() gets it from them.
   RunIdentity run = {};
 };
 
@@ -68,15 +68,15 @@ struct Outcome {
 };
 
 /// Errors of all functions: Unavailable (a server is gone or has lost its state; call prepare() or attach() again);
-/// Cancelled (the job has ended, or an interrupt came: nothing more to do); NanLoss (an update has written a value that
-/// is not finite, and no snapshot of that version or a later one is given); any other error is final.
+/// Cancelled (the job has ended, or an interrupt came: nothing more to do); NanLoss (an update has written a value that is
+/// not finite; from then on no snapshot can be taken); any other error is final.
 class Store {
  public:
   virtual ~Store() = default;
 
   /// Called by the leader (the local process, or the chief): makes the model ready. A variable gets the value that
-  /// `restore` holds, or else its initial value; `restore` may be null. Servers that still hold this job's state at or
-  /// beyond the step of `restore` keep it (Ready::attached).
+  /// `restore` holds, or else its initial value; `restore` may be null. But if servers still have this job's state, of the
+  /// step of `restore` or a later one, they keep that state, and nothing is restored (Ready::attached).
   virtual Task<Result<Ready>> prepare(RestoreSource* restore, Deadline deadline) = 0;
   /// Called by all other trainers: waits until the leader has made the model ready.
   virtual Task<Result<Ready>> attach(Deadline deadline) = 0;
@@ -106,19 +106,22 @@ class Store {
   virtual Result<void> add_rows(Step& step, std::span<const RowGradients> gradients) = 0;
   /// Called on the compute thread: the input of `trainer`, a trainer that this process computes, has ended.
   virtual void note_end_of_input(int) {}
-  /// Called on the compute thread: the program's results and `scalars` are the contribution of one trainer; the next
-  /// start() begins the contribution of the next trainer. commit() makes one update of all contributions, in order.
-  /// FailedPrecondition over servers, which have no replicas.
+  /// Called on the compute thread if this process computes for several trainers (replicas): ends the contribution of one of
+  /// them, which consists of the program's results and `scalars`. The next start() begins the contribution of the next one.
+  /// commit() makes a single update of all contributions, in order. FailedPrecondition if the model is on servers, where a
+  /// process computes for one trainer only.
   virtual Result<void> next_replica(std::span<const double> scalars) = 0;
   virtual Task<Result<Outcome>> commit(Step step, std::span<const double> scalars) = 0;
-  /// Abandons the step: there is no update. The compute thread calls this instead of commit(), and only if the backend
-  /// has passed no gradient to the store's UpdateApplier, if there is one (backends::RunProgress::withheld).
+  /// Abandons the step, without an update. The compute thread calls this instead of commit(). That is allowed only if the
+  /// backend has passed no gradient to the store's UpdateApplier (backends::RunProgress::withheld), or if the store has
+  /// none.
   virtual void withdraw() {}
   /// True if start() needs the input position of every batch; if false, only snapshot() needs positions.
   virtual bool wants_positions() const = 0;
 
-  /// True if servers have to hear of a snapshot in advance: it is complete only after an update with Step::save_follows. If
-  /// the leader cannot make such an update, it takes an incomplete snapshot.
+  /// True if the leader has to announce a snapshot to the servers: the snapshot is complete only if it directly follows an
+  /// update with Step::save_follows. If the leader cannot make such an update, it takes a snapshot nevertheless, an
+  /// incomplete one.
   virtual bool hears_of_saves() const { return false; }
   /// Takes a snapshot of the current state. `own_positions` are the input positions, after the last commit, of the
   /// trainers that this process computes; servers know them already.

@@ -45,7 +45,8 @@ struct TaskConfig {
   bool launched = false;
   std::vector<std::string> warnings;
 
-  /// False while only rank and size are known: role and index follow from them, and a rendezvous later gives the addresses.
+  /// False while only the task's rank and the job's size are known. They tell its role and index, but no addresses: a later
+  /// rendezvous with the other tasks gives these.
   bool has_met() const { return mode == TaskMode::kLocal || !job.empty() || has_ended; }
   /// This trainer's number, for splitting data and on the servers: 0 for the chief, i + 1 for worker i; where workers
   /// are listed sparsely, k for the k-th listed worker. 0 for all other tasks. In [0, num_trainers()).
@@ -76,8 +77,8 @@ Result<TaskConfig> parse_tf_config(std::string_view text, const TfConfigOptions&
 /// InvalidArgument, also if `index` is missing (nullopt).
 Result<TaskConfig> resolve_task(ClusterSpec cluster, std::string_view type, std::optional<int32_t> index);
 
-/// Writes a TF_CONFIG that parse_tf_config() reads back to the same task: for the environment of a child process, and
-/// for logs. An evaluator's text has the cluster of the job.
+/// Writes a TF_CONFIG from which parse_tf_config() makes the same task: for the environment of a child process, and for
+/// logs. For an evaluator, which is not in TaskConfig::cluster, the text has the training cluster (TaskConfig::job).
 std::string to_tf_config(const TaskConfig& task);
 
 /// Reads the process's own environment.

@@ -18,8 +18,9 @@ std::optional<std::string> raw_variable(const GetEnv& look_up, std::string_view 
 std::optional<std::string> variable(const GetEnv& getenv, std::string_view name);
 bool is_set(const GetEnv& getenv, std::string_view name);
 
-/// The value of the variable, a whole number in [least, most]. InvalidArgument, naming the variable, for other values
-/// or an unset variable; for the latter the error also names `beside`, the set variable that requires this one.
+/// The value of the variable `name`, a whole number in [least, most]. InvalidArgument, naming the variable, for any other
+/// value, and if the variable is not set. `beside` is a variable that is set, so `name` has to be set, too: the error for
+/// an unset variable names both.
 Result<int32_t> number_variable(const GetEnv& getenv, std::string_view name, int32_t least, int32_t most,
                                 std::string_view beside = {});
 /// Like number_variable(), for a variable that may be missing.
