@@ -23,8 +23,9 @@ std::vector<Column> ordered(const std::string& layer, const nn::ValueMap& featur
   return columns;
 }
 
-/// Records the names and sizes of a layer's columns in the graph's Meaning, which checkpoints store. The layer's weights
-/// are in the order of these columns, so a checkpoint fits only the same columns.
+/// Records the names and sizes of a layer's columns in graph.meaning(), the facts about what the model's numbers stand for,
+/// which checkpoints store. The layer's weights are in the order of these columns, so a checkpoint fits only the same
+/// columns.
 void note_columns(Graph& graph, const std::string& name, const std::vector<Column>& columns, MeaningFact fact) {
   std::vector<std::string> texts;
   for (const Column& column : columns) {

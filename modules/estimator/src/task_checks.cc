@@ -28,7 +28,7 @@ Result<void> check_certificate(const RunConfig& config, const transport::Certifi
                              to_string(certificate.owner()) + "; make it one of its own (shoal keys task)");
 }
 
-/// Checks that a job with tasks on several machines has a token, a certificate, or the user's word for plain tcp
+/// Checks that a job with tasks on several machines has a token or a certificate, or that the user has allowed plain tcp
 /// (--insecure).
 Result<void> check_who_may_join(const RunConfig& config) {
   SHOAL_TRY(const transport::LinkOptions link, link_options(config));
@@ -47,8 +47,8 @@ Result<void> check_replicas(const RunConfig& config) {
                              ": replicas are the trainers of one process without a cluster; a cluster has workers");
 }
 
-/// True if this process is one of several tasks that have to connect. False if its TaskHost (task_host.h) brings its own
-/// environment or the configured transport, since these may connect tasks within one process.
+/// True if this process is one of several tasks that have to connect to each other. False if its TaskHost (task_host.h)
+/// provides an environment, or the transport that the config names: these may connect tasks within one process.
 bool meets_other_processes(const RunConfig& config) {
   const cluster::TaskConfig& task = config.task();
   if (task.in_process || task.mode == cluster::TaskMode::kLocal) return false;

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-/// The passes that let one node do the work of two, or exchange two nodes. The Rewrites of the ops say which ops these are.
+/// Passes over a graph's nodes that let one node do the work of two, or exchange two nodes. The Rewrites of an op (op.h)
+/// say what a pass may do with its nodes.
 #include <map>
 #include <optional>
 
@@ -61,9 +62,10 @@ std::optional<FlowValue> addend_of(const Flow& flow, const Readers& readers, con
   return std::nullopt;
 }
 
-/// Returns the nodes of the backward pass that have to be exchanged with relu and pool: pairs of a node that computes the
-/// pool's gradient (spreads_to_maxima) and the node after it that computes the relu's gradient (mask). Returns nothing if
-/// other nodes read the relu's result or the positions of the maxima; any node may read the pooled values.
+/// If a max pool changes places with the relu before it, their gradients have to change places, too. Returns the nodes of
+/// these gradients in pairs: a node that computes the pool's gradient (spreads_to_maxima), and the node after it that
+/// computes the relu's gradient (mask). Returns nothing if the exchange is impossible because other nodes read the relu's
+/// result or the positions of the maxima. Any node may read the pooled values.
 std::optional<std::vector<std::pair<int32_t, int32_t>>> ways_back(const Flow& flow, const Readers& readers, int32_t relu,
                                                                   int32_t pool) {
   std::vector<std::pair<int32_t, int32_t>> ways;
@@ -77,7 +79,7 @@ std::optional<std::vector<std::pair<int32_t, int32_t>>> ways_back(const Flow& fl
     if (!masks_it) return std::nullopt;
     ways.emplace_back(back, reader);
   }
-  // Relu and pool keep their order if any node besides the pool and these mask nodes reads the relu's result.
+  // The relu's result is needed as it is if any node reads it besides the pool and the mask nodes in `ways`.
   if (readers.of({relu, 0}).size() != 1 + ways.size()) return std::nullopt;
   return ways;
 }

@@ -83,7 +83,8 @@ double matmul_multiply_adds(const Attributes& attributes, Operands inputs, Opera
   return double(outputs[0].elements()) * size_from_end(inputs[0], attributes.get_bool("transpose_a") ? 2 : 1);
 }
 
-/// Each element of the result [rows, columns] is a sum over the whole batch, of (elements of a) / rows products.
+/// Each element of the result [rows, columns] is a sum of products, one for each column of a in each matrix of the batch.
+/// So their number is the size of the whole batch a divided by the rows of one matrix.
 double matmul_sum_multiply_adds(const Attributes& attributes, Operands inputs, Operands outputs) {
   const double rows = size_from_end(inputs[0], attributes.get_bool("transpose_a") ? 1 : 2);
   return rows == 0 ? 0 : double(outputs[0].elements()) * double(inputs[0].elements()) / rows;

@@ -43,8 +43,8 @@ Metric counts(const std::string& who, const LabelsAndPredictions& of, const Bina
 
 double part(double of, double other) { return of + other == 0 ? 0 : of / (of + other); }
 
-// A histogram of probabilities, whose bins ("classes") are as fine near 0 and 1 as in between: 32 bins for each halving of
-// p (below 1/2) or of 1 - p (above).
+// The bins ("classes") of a histogram of probabilities. They become narrower towards 0 and 1: for p below 1/2, each
+// interval from 2^-(k+1) to 2^-k has 32 bins of equal width; for p above 1/2 the same holds for 1 - p.
 constexpr int kHalvings = 40, kBitsPerHalving = 5;
 constexpr int kClassesPerSide = (kHalvings << kBitsPerHalving) + 1;
 constexpr int kClasses = 2 * kClassesPerSide;
@@ -89,8 +89,8 @@ double area_under_precision_recall(std::span<const double> totals) {
   return tp == 0 ? 0 : area / tp;
 }
 
-/// Counts at thresholds that divide [0, 1] evenly. All probabilities in the same histogram bin as a threshold count as
-/// above it, so a threshold is exact to the width of a bin, which is 1/128 at most.
+/// Counts right and wrong predictions at thresholds that divide [0, 1] evenly. A probability in the same histogram bin as a
+/// threshold is taken to be above that threshold. So a threshold is exact to the width of a bin, which is 1/128 at most.
 MetricFigure precision_recall_figure(std::span<const double> totals) {
   constexpr size_t kThresholds = 101;
   enum Row : size_t { kTp, kFp, kTn, kFn, kPrecision, kRecall, kRows };

@@ -22,7 +22,8 @@ double number_at(const TensorView& view, int64_t index);
 int64_t id_at(const TensorView& view, int64_t index);
 
 void check_values(const std::string& who, Value values);
-/// Raises InvalidArgument unless there is one weight per element, or one for all elements with the same first indices.
+/// Raises InvalidArgument unless the shape of `weights` is that of `values` (a weight for each element), or the first axes
+/// of that shape (a weight for each row). Axes of size 1 at the end do not count.
 void check_weights(const std::string& who, Value values, Value weights);
 /// InvalidArgument unless the labels, batch[0], and the predictions, batch[1], have the same number of elements.
 Result<void> check_equal_counts(const std::string& who, std::span<const TensorView> batch);

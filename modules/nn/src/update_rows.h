@@ -9,7 +9,7 @@
 
 namespace shoal::nn {
 
-/// The range of a constant.
+/// The range in which a constant of an update rule, such as beta1 of Adam, must lie.
 enum class Range : uint8_t { kFraction, kUnit, kNotNegative, kPositive, kFlag };
 
 /// One constant of a rule. Its index in RuleRow::constants is also its index in UpdateRule::constants.

@@ -100,7 +100,7 @@ Result<std::vector<SignatureFunction>> signature_functions(const TrainedModel& m
         .name = {}, .signature = signature.name, .equals = {}, .inputs = {}, .outputs = {}, .tables = {}};
     Names outputs, all;
     for (const auto& [title, key] : signature.outputs) SHOAL_TRY_VOID(add_output(model, title, key, outputs, function));
-    if (function.outputs.empty()) continue;  // All outputs are names of classes, which become tables of names.
+    if (function.outputs.empty()) continue;  // Nothing to compute: all outputs are constant names of classes.
     const auto equal = std::find_if(functions.begin(), functions.end(),
                                     [&](const SignatureFunction& other) { return same_outputs(other, function); });
     if (equal != functions.end()) {

@@ -49,7 +49,7 @@ class Lowering {
 
   const std::string& in(size_t input) { return values_.plain(node_.inputs[input]); }
   const std::string& image(size_t input) { return values_.channels_first(node_.inputs[input]); }
-  /// True if the file has a value of this operand with its channels first.
+  /// True if the file already computes this operand with its channels first (ONNX's layout of images).
   bool has_image(size_t input) const { return !values_.names.at(key(node_.inputs[input])).channels_first.empty(); }
 
   /// maker_of() returns the node that computes an operand; name_of() the name of one of that node's operands.

@@ -124,7 +124,8 @@ Result<void> run_one_hot(Call& call) {
   return {};
 }
 
-/// The lines of elements along an axis: the elements of a line, the distance between them, and the number of lines.
+/// A line consists of the elements of a tensor that differ only in their index along one axis. `size`: the number of
+/// elements of a line; `stride`: the distance between two neighbours in memory; `count`: the number of lines.
 struct Lines {
   int64_t size, stride, count;
   int64_t begin(int64_t line) const { return line / stride * stride * size + line % stride; }

@@ -12,7 +12,7 @@
 namespace shoal {
 
 struct PastEvaluations {
-  std::map<int64_t, Metrics> by_step;  ///< Float32 numbers, as event files have them, and global_step.
+  std::map<int64_t, Metrics> by_step;  ///< By global step: metrics (float32, as in event files) and global_step.
   /// One error for each damaged file; by_step lacks the records that follow the damage.
   std::vector<Error> damage;
 };
@@ -22,9 +22,9 @@ struct PastEvaluations {
 /// no file has such a text, all numbers are taken, because another program may have written all files.
 Result<PastEvaluations> read_evaluations(Storage& storage, const std::string& folder, std::optional<int64_t> without = {});
 
-/// Returns the evaluation with the lowest loss in the event files of `folder`, or the first of several equal ones. If that
-/// is `last`, returns `last`, whose numbers are exact. Empty if no evaluation has a number for its loss. Skips evaluations
-/// that cannot be read, because only reports need the result. `last` may be empty.
+/// Returns the evaluation with the lowest loss among `last` and those in the event files of `folder`; of equal losses, that
+/// of the earliest step. `last` (which may be empty) replaces the numbers that the files have for its step, since its own
+/// are exact. Empty if no loss is a number. Skips evaluations that cannot be read, because only reports need the result.
 Metrics best_evaluation(Storage& storage, const std::string& folder, const Metrics& last);
 
 }  // namespace shoal

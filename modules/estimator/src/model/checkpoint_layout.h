@@ -37,8 +37,8 @@ class CheckpointSource final : public cluster::RestoreSource {
   const std::string& prefix() const { return reader_->prefix(); }
   /// The contents of the checkpoint other than tensors: counters, input positions and so on.
   const checkpoint::SaveInfo& saved() const { return reader_->manifest().info; }
-  /// Names of the variables and slots in the checkpoint that `plan` lacks: the next save loses them. Residuals are not
-  /// among them.
+  /// Names of the variables and slots that the checkpoint has and `plan` lacks, so that the next checkpoint will not have
+  /// them. Residuals are not listed.
   std::vector<std::string> left_out_of(const cluster::ShardPlan& plan) const;
 
  private:
@@ -46,8 +46,9 @@ class CheckpointSource final : public cluster::RestoreSource {
   cluster::StateInfo info_;
 };
 
-/// Checks a variable before a restore reads it. InvalidArgument: "variable dense/kernel is [10, 5] in the checkpoint, the
-/// model has [10, 6]"; a variable that the checkpoint lacks is InvalidArgument, too, as a sign of a changed model.
+/// Checks, before a restore reads a variable, that the checkpoint has it with this type and shape. Otherwise
+/// InvalidArgument, such as "variable dense/kernel is [10, 5] in the checkpoint, the model has [10, 6]". A missing variable
+/// is InvalidArgument, too, and not NotFound, because it means that the model has changed.
 Result<void> check_variable(const checkpoint::Reader& reader, std::string_view name, DType dtype, const Shape& shape);
 
 }  // namespace shoal

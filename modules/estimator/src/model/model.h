@@ -64,7 +64,7 @@ struct BoundProgram {
   };
   std::vector<Source> sources;
   std::vector<TensorView> inputs;  ///< Views that every run fills anew, so that a step allocates nothing.
-  std::vector<Tensor> ids;         ///< Per source: ids that its encoding made of the batch, or its number for the step.
+  std::vector<Tensor> ids;         ///< For each source: the ids from its `encoding`, or the number from its `step_input`.
 };
 
 /// Returns the memory of a program's variables, in the program's order. The memory stays valid as long as the function
@@ -78,8 +78,8 @@ class BuiltModel {
   /// the specification is for another mode, the input gives labels to a function that takes none.
   static Result<std::unique_ptr<BuiltModel>> build(const BuildRequest& request, const InputTypes& types);
 
-  /// A PREDICT model from an existing graph: `spec` names its predictions in `graph`. Several models may share a graph,
-  /// which then must not change, and predict on threads of their own.
+  /// Makes a model for predictions from an existing graph, in which `spec` names the predictions. Several models may share
+  /// a graph and predict at the same time, each on its own thread; nobody may change the graph then.
   static std::unique_ptr<BuiltModel> from_graph(std::shared_ptr<Graph> graph, EstimatorSpec spec, InputTypes types);
 
   Graph& graph() { return *graph_; }
@@ -95,8 +95,9 @@ class BuiltModel {
   Result<std::vector<std::pair<std::string, Tensor>>> compute_once(const NamedValues& values, const data::Batch& batch,
                                                                    const BindVariables& bind, backends::StepKey key);
 
-  /// Sets the values that programs read and write, before the first compilation. Every program fetches `always`; programs
-  /// that fetch for hooks also return `sometimes`, after those. `update_variables`: the variable that each update changes.
+  /// Sets the values that programs read and write. Call it before the first compilation. Every program fetches the values
+  /// in `always`. A program for steps in which hooks ask for values fetches those in `sometimes`, too, and returns them
+  /// last. `update_variables`: the variable that each update changes.
   void set_values(std::vector<Value> always, std::vector<Value> sometimes, std::vector<Value> updates,
                   std::vector<std::string> update_variables = {});
   void use_backend(std::unique_ptr<backends::Backend> backend, int threads, DType compute_dtype) {
@@ -111,9 +112,10 @@ class BuiltModel {
   }
   /// Logs the size of the memory plan of each of the first compiled programs. Null, the default: logs nothing.
   void log_plans_to(Logger* log) { log_ = log; }
-  /// Lets program() refuse a program that takes more memory than `budget` has left. Default: no limit. `measures_again`: at
-  /// the first compilation, measures the process's memory once more, because backends generate code then. Set it only if
-  /// weights and other parts of the budget are not in memory by then, since they would count twice.
+  /// Lets program() refuse a program that takes more memory than `budget` has left. Default: no limit. `measures_again`:
+  /// measures the process's memory once more at the first compilation, in which backends generate code. Set it only if the
+  /// weights, and the other things that have an entry of their own in the budget, are not in memory yet at the first
+  /// compilation. Otherwise the measured memory includes them, and they count twice.
   void use_budget(MemoryBudget budget, bool measures_again) {
     budget_ = std::move(budget);
     measures_again_ = measures_again;
@@ -174,8 +176,8 @@ class BuiltModel {
 /// If `error` is about a row of `batch`, the last batch of `input`, adds where that row was read, if the input knows: "...;
 /// that row is jan.csv, line 12".
 Error with_place_of_row(Error error, const data::Batch& batch, const data::Iterator& input);
-/// Like with_place_of_row(), for the error with which a model refuses a batch: also adds the batch's `number` in its input,
-/// counted from 1, since row numbers in the error count within the batch.
+/// Extends the error with which a model refuses a batch: adds what with_place_of_row() adds, and the `number` of the batch
+/// in its input, counted from 1. (The numbers of rows in such an error count from the start of the batch.)
 Error in_batch(Error error, uint64_t number, const data::Batch& batch, const data::Iterator& input);
 
 /// A variable of `model` as parameter servers see it: its shape and its initial values, without the rule of its updates.

@@ -12,8 +12,9 @@ namespace shoal {
 
 /// The inputs of an export in two groups: those that a caller has to give, and those that may be left out.
 struct ReadInputs {
-  /// The inputs from which predictions are computed, and those that alone determine the size of an axis. If predictions
-  /// depend on no input, this list has all of them, because the size of the batch has to be known.
+  /// The inputs that a caller has to give: those from which predictions are computed, and those without which the size of
+  /// some axis is unknown. If predictions depend on no input, all inputs are in this list, because the size of the batch
+  /// has to be known.
   std::vector<ExportedTensor> read;
   std::vector<std::string> unread;  ///< The names of the inputs that may be left out.
 

@@ -49,7 +49,8 @@ Result<std::vector<int64_t>> old_rows_of(const VocabularyChange& change) {
   return rows;
 }
 
-/// Returns the facts in `meaning` that are about inputs, without those about heads, labels and predictions.
+/// A Meaning lists facts about what a model's numbers stand for, such as its vocabularies. Returns those in `meaning` that
+/// are about inputs, without those about heads, labels and predictions.
 Meaning of_inputs(const Meaning& meaning) {
   Meaning inputs;
   for (const auto& [key, facts] : meaning.facts()) {
@@ -59,9 +60,9 @@ Meaning of_inputs(const Meaning& meaning) {
   return inputs;
 }
 
-/// Warns if the source records other vocabularies or classes than the model has. Logs nothing if WarmStart::vocabularies is
-/// set, since the user then knows of the difference, and rows move by token. Compares facts about heads, labels and
-/// predictions only if all trainable variables start from the source.
+/// Warns if the source was trained with other vocabularies or classes than the model has. Compares those of heads, labels
+/// and predictions only if all trainable variables start from the source. Logs nothing if the user has set
+/// WarmStart::vocabularies: the user then knows of the difference, and each token's row is copied to the token's new index.
 void tell_of_meaning(Logger& log, const WarmStart& start, const checkpoint::Reader& reader, const Graph& graph,
                      const std::vector<WarmStartedVariable>& chosen) {
   const Result<Meaning> origin = Meaning::decode(reader.manifest().info.meaning);
@@ -239,8 +240,8 @@ Result<void> WarmStartSource::read_rows(const Start& start, const cluster::Segme
   return {};
 }
 
-/// Reads the rows of `segment` of a variable whose rows move by token. Reads the source's variable as a whole, since any of
-/// its rows may be needed, and since one checksum covers many rows.
+/// Reads the rows of `segment` of a variable for which WarmStart::vocabularies maps old rows to new ones by their tokens.
+/// Reads the source's variable as a whole, since any of its rows may be needed, and since one checksum covers many rows.
 Result<void> WarmStartSource::read_by_token(const Start& start, const cluster::Segment& segment,
                                             std::span<std::byte> out) const {
   const cluster::VariableSpec& variable = segment.variable;

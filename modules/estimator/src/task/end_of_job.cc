@@ -8,8 +8,8 @@
 namespace shoal {
 namespace {
 
-// If no chief removes an end mark of an earlier run, a task obeys it this long before ready_timeout_secs are over, and so
-// ends without an error.
+// A task waits for a chief to remove the end mark that an earlier run has left in model_dir. If none does, the task takes
+// the mark as valid this long before ready_timeout_secs are over, and so ends without an error.
 constexpr auto kBeforeGivingUp = std::chrono::seconds(2);
 
 }  // namespace
@@ -35,7 +35,8 @@ bool EndOfJob::obeys(const checkpoint::EndMark& mark) {
   if (max_steps_ && mark.global_step >= *max_steps_) return true;
   const std::string& own = host_of(config_).shoal_run;
   if (!own.empty() && mark.shoal_run == own) return true;
-  // A mark of another job (SHOAL_RUN) is old, even if it was not there before: a slow file system may show it late.
+  // An end mark with the SHOAL_RUN of another job is old, even if this task did not see it at its start: a slow file system
+  // may show a file late.
   const bool others = !own.empty() && !mark.shoal_run.empty();
   if (new_marks_ == NewMarks::kObeyed && mark != at_start_ && !others) return true;
   const Duration patience = seconds_to_duration(config_.ready_timeout_secs());

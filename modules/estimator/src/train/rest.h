@@ -12,7 +12,7 @@ namespace shoal {
 struct WorkerRestOptions {
   cluster::RemoteStore& servers;
   TrainerFolder& folder;
-  bool input_ended = false;     ///< True if the input has ended and can tell its position.
+  bool input_ended = false;     ///< True if the input has ended, and its position can be saved.
   bool stopped_by_job = false;  ///< True if the worker stopped because the job asked it to.
   std::string why;              ///< Why this worker stopped training: "end_of_input", for example, as in an end mark.
 };

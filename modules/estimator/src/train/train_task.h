@@ -11,7 +11,8 @@ namespace shoal {
 Task<Result<TrainOutcome>> train_task(Environment& env, const TrainRequest& request);
 
 /// Checks a config before train_and_evaluate() or Estimator::train() opens or writes anything. FailedPrecondition for a
-/// role that cannot run, and for replicas in a cluster's task. Also checks the task's own address and who may join the job.
+/// role that cannot run, and if a task of a cluster is to compute for several trainers (RunConfig::replicas()). Also checks
+/// the task's own address and who may join the job.
 Result<void> check_task(const RunConfig& config);
 /// Checks that need the environment of the task. FailedPrecondition if this process has to connect to other processes, but
 /// its transport (one of the program's own, for example) connects only threads of one process.

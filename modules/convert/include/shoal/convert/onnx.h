@@ -39,7 +39,8 @@ struct OnnxFile {
 /// Returns every reason why the model cannot be written, each naming node and op; empty if it can. Reads no weights.
 std::vector<std::string> onnx_obstacles(const TrainedModel& model, const OnnxOptions& options = {});
 
-/// Writes the model. InvalidArgument if there are obstacles, the signature does not exist, or the file would reach 2 GiB.
+/// Writes the model. InvalidArgument if onnx_obstacles() returns a reason, if the signature does not exist, or if the file
+/// would reach 2 GiB.
 Result<OnnxFile> to_onnx(const TrainedModel& model, const OnnxOptions& options = {});
 
 }  // namespace shoal::convert

@@ -51,7 +51,8 @@ LayerWeights gru(const std::string& name, const RecurrentOptions& options = {});
 
 /// PyTorch's nn.MultiheadAttention (batch_first) of a sequence to itself becomes nn::multi_head_attention of one input.
 LayerWeights multi_head_attention(const std::string& name);
-/// PyTorch's nn.MultiheadAttention to another sequence with equally many features: nn::multi_head_attention with a memory.
+/// PyTorch's nn.MultiheadAttention from one sequence to another one, where both have equally many features, becomes
+/// nn::multi_head_attention with a memory.
 LayerWeights cross_attention(const std::string& name);
 /// PyTorch's nn.TransformerEncoderLayer (batch_first, norm_first, activation="gelu") becomes nn::transformer_block.
 LayerWeights transformer_encoder_layer(const std::string& name);

@@ -61,10 +61,12 @@ class WarmStartChoice {
 ///
 /// Mistakes raise errors in the call that applies the warm start, before its first step. Errors list the existing names.
 /// InvalidArgument: a pattern, a name or a layer that fits no variable; tensors that the source lacks (all in one message);
-/// variables of different shapes or element types (except rows by token); a tensor of a layer without a variable for it in
-/// the model; more tokens than a variable has rows. NotFound: nothing exists at `from`. DataLoss, naming the file: it is
-/// damaged. FailedPrecondition: a file of another format. A model may have other variables in kEval and kPredict than in
-/// kTrain: there, names that the model lacks are skipped, as long as something is warm-started.
+/// variables whose shape or element type is not that in the source (with a VocabularyChange, the number of rows may
+/// differ); a layer with a tensor for which the model has no variable; more tokens than a variable has rows. NotFound:
+/// nothing exists at `from`. DataLoss, naming the file: the file is damaged. FailedPrecondition: the file has another
+/// format.
+/// A model may have other variables in kEval and kPredict than in kTrain. In these two modes, names that the model lacks
+/// are skipped, as long as something is warm-started.
 struct WarmStart {
   /// The prefix of a checkpoint ("m1/model.ckpt-200"), a folder of checkpoints (the newest is taken), the folder of an
   /// exported model, or a file that TensorFile::open() takes: safetensors, an index of several of those, or NPZ. Required.

@@ -20,15 +20,15 @@ namespace shoal {
 struct TextEncoding {
   /// The names of ids 0 to size - 1. Null: texts are hashed.
   std::shared_ptr<const Vocabulary> vocabulary = {};
-  /// With a vocabulary: the number of further ids, after those of the names, of which an unknown text gets one by its hash;
-  /// 0 means that there are none. Without a vocabulary: the id of a text is its hash modulo `buckets`; 0 means that the id
-  /// is the whole hash as a signed number, for ops::cross_ids().
+  /// With a vocabulary: how many further ids follow those of the names. The hash of an unknown text selects one of them; 0
+  /// means that there are none. Without a vocabulary: the id of a text is its hash modulo `buckets`; 0 means that the id is
+  /// the whole hash as a signed number, for ops::cross_ids().
   int64_t buckets = 0;
   /// True: a text that the vocabulary lacks (if there are no buckets) ends the step with InvalidArgument, which names
   /// the row. False: the text becomes `unknown_id`.
   bool refuse_unknown = false;
   int64_t unknown_id = -1;
-  /// Texts that mean a missing value. They become `missing_id`. Lookups leave out the id -1.
+  /// Texts that stand for a missing value. Their id is `missing_id`. If that is -1, the default, lookups leave them out.
   std::vector<std::string> missing = {""};
   int64_t missing_id = -1;
 
@@ -47,7 +47,8 @@ struct TextEncoding {
   static Result<TextEncoding> from_json(std::string_view text);
 };
 
-/// Returns the ids of an input of text (or of integers), int64 with its shape. Equal encodings of one input give one Value.
+/// Returns the ids of an input of text (or of integers), as int64 of the same shape. A second call with the same input and
+/// an equal encoding returns the same Value.
 ///
 ///   text  a result of Graph::input(): a feature or labels as the model gets them. Text, int64, int32 or uint8.
 ///
