@@ -58,10 +58,11 @@ SHOAL_ALWAYS_INLINE Vector fused(Vector a, Vector b, Vector c) {
 using Wides [[gnu::vector_size(kLanes * 8)]] = double;
 using WideBits [[gnu::vector_size(kLanes * 8)]] = int64_t;
 
-/// Needs no fused instruction. A product of floats is exact in double. Its sum with c is rounded to odd, after which
-/// rounding to float gives the same as a single rounding (Boldo, Melquiond: Emulation of FMA and correctly rounded sums,
-/// 2008). The error of the sum is computed by Knuth's TwoSum. It is NaN if the sum is NaN or infinite, and then nothing is
-/// added. The function is not inlined, because the unrolled loops would then take half a megabyte.
+/// Computes a * b + c with a single rounding, without an instruction for it. A product of floats is exact in double. Its
+/// sum with c is rounded to odd, after which rounding to float gives the same as a single rounding (Boldo, Melquiond:
+/// Emulation of FMA and correctly rounded sums, 2008). The error of the sum is computed by Knuth's TwoSum. If the sum is
+/// NaN or infinite, the error is NaN, and the sum stays as it is. The function is not inlined, because the unrolled loops
+/// would then take half a megabyte.
 [[gnu::noinline]] Vector fused(Vector a, Vector b, Vector c) {
   const Wides product = __builtin_convertvector(a, Wides) * __builtin_convertvector(b, Wides);
   const Wides addend = __builtin_convertvector(c, Wides), sum = product + addend;
@@ -69,7 +70,7 @@ using WideBits [[gnu::vector_size(kLanes * 8)]] = int64_t;
   const WideBits bits = __builtin_bit_cast(WideBits, sum);
   const WideBits inexact = (error > 0.0) | (error < 0.0), even = (bits & 1) - 1;
   const WideBits away =
-      ((__builtin_bit_cast(WideBits, error) ^ bits) >> 63) | 1;  // 1 if rounding made |sum| smaller, else -1.
+      ((__builtin_bit_cast(WideBits, error) ^ bits) >> 63) | 1;  // 1 if |sum| was rounded down, else -1.
   const WideBits odd = bits + (inexact & even & away);
   return __builtin_convertvector(__builtin_bit_cast(Wides, odd), Vector);
 }

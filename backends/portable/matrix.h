@@ -21,8 +21,8 @@ inline int64_t rounded_up(int64_t number, int64_t to) { return (number + to - 1)
 
 class MatrixPlan {
  public:
-  /// A plan for c [rows, columns] = a [rows, depth] b [depth, columns]. `a_transposed`: a's elements are contiguous along
-  /// its columns.
+  /// A plan for the product c = a b, where c is [rows, columns], a is [rows, depth] and b is [depth, columns].
+  /// `a_transposed`: a is the transpose of a row-major matrix, so the elements of each of its columns are contiguous.
   MatrixPlan(int threads, int64_t rows, int64_t depth, int64_t columns, bool a_transposed = false)
       : threads_(threads), rows_(rows), depth_(depth), columns_(columns), a_transposed_(a_transposed) {}
 
@@ -33,7 +33,7 @@ class MatrixPlan {
     const float* bias = nullptr;  ///< [columns]; null: no bias is added.
     bool relu = false;
   };
-  /// `shared` and `own` are memory of the sizes below: the call's scratch memory, or parts of it.
+  /// `shared` and `own` are scratch memory of shared_bytes() and own_bytes() bytes; `own` has that much for each thread.
   void run(const Operands& operands, std::byte* shared, ThreadScratch own) const;
   size_t shared_bytes() const;
   size_t own_bytes() const;

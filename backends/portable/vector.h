@@ -19,8 +19,8 @@ SHOAL_ALWAYS_INLINE float smaller(float a, float b) { return (a < b) | (a != a) 
 /// Clamps x to two bounds; NaN stays NaN.
 SHOAL_ALWAYS_INLINE float vector_clamp(float x, float low, float high) { return x < low ? low : (x > high ? high : x); }
 
-/// Finds n and e^r - 1 for x = n log(2) + r with |r| <= log(2) / 2. Range reduction and polynomial: Cephes, expf.c
-/// (Moshier).
+/// n and e^r - 1 for x = n log(2) + r, where |r| <= log(2) / 2. exp_parts() computes both; its range reduction and its
+/// polynomial are those of Cephes, expf.c (Moshier).
 struct ExpParts {
   float n;
   float expm1_r;

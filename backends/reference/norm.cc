@@ -113,8 +113,8 @@ std::unique_ptr<Kernel> make_batch_norm_grad(const KernelRequest& request) {
   });
 }
 
-// Layer and group normalization of each group of an example's channels, over all positions. A row of layer_norm is an
-// example with one position and one group.
+// Layer and group normalization: each group of channels of an example is normalized over all positions. In layer_norm each
+// row is an example with one position and one group.
 
 struct Groups {
   int64_t examples, positions, groups, channels;

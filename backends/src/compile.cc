@@ -75,8 +75,8 @@ class Compiler {
     while (node_at(value.node).op && node_at(value.node).op->view) value = node_at(value.node).inputs[0];
     return value;
   }
-  /// Returns where a value lies that is not in the program's own memory (the arena): a source, or an update that a kernel
-  /// writes in place. Returns null for all other values, which lie in the arena.
+  /// Sources, and updates that a kernel writes straight to their destination, do not lie in the program's own memory (the
+  /// arena). Returns where such a value lies, and null for a value in the arena.
   const Location* outside(FlowValue value) const {
     const auto found = outside_.find(key_of(root(value)));
     return found == outside_.end() ? nullptr : &found->second;
@@ -132,9 +132,9 @@ class Compiler {
     }
   }
 
-  /// A kernel writes an update straight into the memory that is bound for it. A copy step fills that memory instead if the
-  /// update's value is a source, is also fetched (the caller may free bound memory after run()), or is already written to
-  /// another update.
+  /// A kernel writes an update straight into the memory that the caller has bound for it. In three cases a copy step fills
+  /// that memory instead: the update's value is a source (an input, say); it is also fetched (the caller may free bound
+  /// memory after run()); or a kernel writes the same value for another update already.
   void place_updates() {
     for (FlowValue fetch : flow_.fetches) fetched_roots_.insert(key_of(root(fetch)));
     for (size_t i = 0; i < flow_.updates.size(); ++i) {

@@ -19,8 +19,8 @@ void Attempt::begin() {
   wait_answer();
 }
 
-// Connects, and sends this side's preamble. It never blocks: a listener that cannot take one more connection at once
-// refuses it.
+// Connects, and sends this side's preamble. Never blocks: if the listener's queue of connections is full, connect() fails
+// at once, and the attempt fails with it.
 Result<void> Attempt::send_preamble() {
   SHOAL_TRY_VOID(shm_core_->check_memory());
   SHOAL_TRY(const SocketName name, socket_name(to_));

@@ -58,9 +58,10 @@ File take_file(msghdr& header) {
 Datagram receive_datagram(int socket) {
   Datagram datagram;
   iovec part{datagram.data.data(), datagram.data.size()};
-  // There is room for one descriptor; the kernel closes the others.
+  // A datagram may carry descriptors of files. There is room for one; the operating system closes the others.
   alignas(cmsghdr) char ancillary[CMSG_SPACE(sizeof(int))];
-  // If a peer left without reading our datagrams, one call fails; the next calls still return what the peer had sent.
+  // If a peer has hung up without reading all of our datagrams, one call of recvmsg() fails. The next calls still return
+  // what the peer had sent.
   for (int attempt = 0; attempt < 3; ++attempt) {
     msghdr header{};
     header.msg_iov = &part;

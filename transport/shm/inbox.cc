@@ -6,7 +6,7 @@
 namespace shoal::transport::shm {
 namespace {
 
-// When a buffer of at least this size is given back, its owner is woken at once.
+// When a buffer of at least this size is given back to the peer that owns it, that peer is woken at once.
 constexpr uint64_t kLargeBytes = 64 * 1024;
 
 MessageHead head_of(const Descriptor& descriptor) {
@@ -20,8 +20,8 @@ MessageHead head_of(const Descriptor& descriptor) {
           .global_step = descriptor.global_step};
 }
 
-// `front` is a copy of a FlatBuffer up to its payload. Its last word, the length of the payload, is set to 0, since the
-// payload stays where the peer wrote it.
+// `front` is a copy of the bytes of a FlatBuffer that precede its payload. The last of these is the payload's length. It is
+// set to 0 in the copy, since the payload itself stays where the peer wrote it.
 void end_with_empty_payload(Buffer& front) {
   constexpr uint32_t kNone = 0;
   std::memcpy(front.data() + front.size() - sizeof kNone, &kNone, sizeof kNone);

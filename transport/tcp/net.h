@@ -33,8 +33,9 @@ std::string to_text(const SocketAddress& address);  ///< Returns "1.2.3.4:5" or 
 bool is_loopback(const SocketAddress& address);
 /// The address if `host` is numeric; else nothing, since the name has to be resolved.
 std::vector<SocketAddress> numeric_addresses(const HostPort& at);
-/// Checks that all addresses are loopback, or a credential encrypts, or `insecure` allows plain tcp (with one warning).
-/// Otherwise FailedPrecondition, which says what the user can do instead.
+/// Checks that messages cannot be read or forged on the way: all addresses are loopback, or a credential encrypts, or else
+/// the user accepts plain tcp by `insecure` (with one warning). Otherwise FailedPrecondition, which says what the user can
+/// do instead.
 Result<void> check_secure(Logger& log, const Endpoint& endpoint, const std::vector<SocketAddress>& addresses,
                           const LinkOptions& options);
 

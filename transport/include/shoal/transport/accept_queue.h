@@ -22,8 +22,8 @@ class AcceptQueue : public std::enable_shared_from_this<AcceptQueue> {
   /// Reserves one of the listener's connections until the last copy of the result is dropped (on any thread). Null if the
   /// limit is reached. May be called on any thread, but never on two at once.
   std::shared_ptr<void> take_slot();
-  /// Adds a connection and resumes a coroutine that waits for it, inside of this call. If the listener was closed, closes
-  /// the connection.
+  /// Adds a connection. If a coroutine waits for one, resumes it before this call returns. If the listener was closed,
+  /// closes the connection.
   void push(std::unique_ptr<Connection> connection);
   /// Returns the next connection. DeadlineExceeded: none came in time. Cancelled: the listener was closed, or the
   /// environment was killed.
