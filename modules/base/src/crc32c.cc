@@ -48,10 +48,11 @@ uint32_t crc32c_by_table(std::string_view bytes) {
   return ~crc;
 }
 
-// The processor's instruction adds 8 bytes to a CRC. One can start in each cycle, but its result takes three cycles. So a
-// piece is split into three thirds whose CRCs are computed side by side and then combined: a CRC is linear over bits, so
-// the CRC of a third followed by n zero bytes is a sum (xor) over the bits of that third's CRC. Source of the idea: Gopal
-// et al., "Fast CRC Computation for iSCSI Polynomial Using CRC32 Instruction" (Intel, 2011).
+// The processor's instruction adds 8 bytes to a CRC. A new instruction can start in each cycle, but its result takes three
+// cycles. So a piece of the text is split into three thirds, whose CRCs are computed side by side and then combined. That
+// is possible since a CRC is linear over bits: the CRC of a third followed by n zero bytes is a sum (xor) over the bits of
+// that third's CRC. Source of the idea: Gopal et al., "Fast CRC Computation for iSCSI Polynomial Using CRC32 Instruction"
+// (Intel, 2011).
 #if defined(__x86_64__)
 #define SHOAL_CRC32C_TARGET __attribute__((target("sse4.2")))
 #define SHOAL_CRC32C_WORD __builtin_ia32_crc32di

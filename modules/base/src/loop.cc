@@ -79,7 +79,7 @@ void Loop::forget(Waiter& waiter) {
 }
 
 void Loop::run_until(UniqueFunction<bool()> done) {
-  // run_until() must not be called from the strand, nor by two threads at once.
+  // Fails if run_until() is called from the strand, or by a second thread at the same time.
   std::thread::id nobody{};
   SHOAL_CHECK(thread_.compare_exchange_strong(nobody, std::this_thread::get_id()));
   run_turns(done);

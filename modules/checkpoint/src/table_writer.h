@@ -62,7 +62,7 @@ class TableWriter {
   // number of each unit.
   uint64_t changed_bytes_ = 0, patch_bytes_ = 0;
   ChangedUnits changes_;
-  std::optional<size_t> patch_;  // The number under which settle() added changes_ to PatchFile; empty: no changes.
+  std::optional<size_t> patch_;  // The number by which PatchFile knows changes_, once settle() has added them.
 
   std::unique_ptr<DataFileWriter> file_;  // The table's own file, if it is written whole.
   uint32_t file_number_ = 0;

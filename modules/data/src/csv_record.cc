@@ -62,7 +62,7 @@ std::vector<std::string> names_of(const std::vector<CsvColumn>& columns) {
 }  // namespace
 
 Result<void> check_csv(const CsvOptions& options) {
-  std::unordered_map<std::string_view, bool> doubled;  // For each name: whether it may occur twice.
+  std::unordered_map<std::string_view, bool> doubled;  // CsvColumn::doubled by name.
   const NameSet labels = set_of(options.labels), unused = set_of(options.unused);
   size_t features = 0;
   for (const CsvColumn& column : options.columns) {
@@ -235,7 +235,7 @@ Result<std::vector<std::string>> fields_of(std::string_view record, const CsvOpt
 Result<void> follow_header(const RecordReader& reader, std::string_view record, CsvParser& parser) {
   if (parser.options().by_position) return {};
   const auto header = fields_of(record, parser.options());
-  if (!header && looks_like_remark(record)) return {};  // A comment line, which sets no layout.
+  if (!header && looks_like_remark(record)) return {};  // A comment is no header.
   if (!header) {
     return reader.damaged("the header: " + header.error().message() +
                           "; if the line is no header, by_position takes columns from left to right");

@@ -23,7 +23,7 @@ class SampleStage final : public Stage {
         ++draws_;
         return true;
       }
-      ended_[*input] = true;  // draws_ stays: the next try repeats this draw among the other inputs.
+      ended_[*input] = true;  // draws_ does not grow: the same draw is repeated among the other inputs.
       over_ = options_.stops_with_the_first;
     }
     return false;
@@ -59,7 +59,8 @@ class SampleStage final : public Stage {
   }
 
  private:
-  /// Draws an input. The result depends only on the key, the pass, the draw's number, and which inputs have ended.
+  /// Draws an input. The result depends only on the random key (key_), the number of the pass over the dataset, the number
+  /// of the draw, and which inputs have ended.
   std::optional<size_t> drawn() const {
     double sum = 0;
     for (size_t i = 0; i < inputs_.size(); ++i) sum += ended_[i] ? 0 : options_.weights[i];

@@ -101,8 +101,8 @@ class WindowStage final : public Stage {
   std::unique_ptr<Stage> input_;
   const int64_t size_;
   const WindowOptions options_;
-  const int64_t span_;               // How many inputs lie from a window's first element to its last.
-  std::vector<Item> items_;          // The first count_ items are inputs; items_[0] begins the next window.
+  const int64_t span_;               // The number of inputs from a window's first element to its last, both included.
+  std::vector<Item> items_;          // The first count_ items have elements; items_[0] is the next window's first.
   std::vector<std::string> before_;  // The input's position before each item.
   int64_t count_ = 0;
   int64_t gap_ = 0;  // How many elements to pass over before the next window begins.

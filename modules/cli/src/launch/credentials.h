@@ -10,13 +10,13 @@
 
 namespace shoal::cli::launch {
 
-/// A fresh token. Nothing if the user has already chosen, by an environment variable (SHOAL_TOKEN, SHOAL_TOKEN_FILE,
-/// SHOAL_TLS_DIR, SHOAL_INSECURE) or a flag of the program (--token-file, --tls-dir, --insecure), or if this build cannot
-/// encrypt (tasks that connect over the loopback need no token).
+/// Makes a token for a job. Nothing if the user has already chosen how tasks authenticate, by an environment variable
+/// (SHOAL_TOKEN, SHOAL_TOKEN_FILE, SHOAL_TLS_DIR, SHOAL_INSECURE) or a flag of the program (--token-file, --tls-dir,
+/// --insecure), or if this build cannot encrypt (tasks that connect over the loopback need no token).
 std::optional<std::string> token_for_job(std::span<const std::string> command, const cluster::GetEnv& look_up);
 
-/// For tasks on other machines: replaces SHOAL_TOKEN_FILE, which names a file of this machine, by the token itself. Errors:
-/// those of transport::find_token().
+/// Replaces SHOAL_TOKEN_FILE, which names a file of this machine, by SHOAL_TOKEN, the token itself, for tasks on other
+/// machines. Returns the errors of transport::find_token().
 Result<std::vector<Variable>> with_token_read(std::vector<Variable> variables);
 
 }  // namespace shoal::cli::launch

@@ -34,8 +34,8 @@ class Guard {
   Guard& operator=(Guard&&) = delete;
   ~Guard();  ///< Tells the guard process that the launcher ends normally, and waits until the guard process has ended.
 
-  /// `group`: the process group of a new task. `words`: if this is an ssh process for a task on another machine, the
-  /// descriptor of its standard input, open until remove(); -1 for a task on this machine.
+  /// Tells the guard of a new process group: that of a task, or of an ssh process for a task on another machine. `words`:
+  /// for ssh, the descriptor of its standard input, which has to stay open until remove(); -1 for a task on this machine.
   void add(pid_t group, int words = -1);
   void remove(pid_t group);
   pid_t id() const { return id_; }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Counts the steps that a job lost with its servers and made again, for the summary at the end of a launch. Trainers log
-/// that the global step goes back, and the launcher reads the lines of all processes, also of processes killed later.
+/// Counts the steps that a job had to repeat because it lost its servers, for the summary at the end of a launch. Trainers
+/// log that the global step goes back. The launcher reads the lines of all processes, even of those that are killed later.
 #include <cstddef>
 #include <cstdint>
 #include <map>

@@ -31,8 +31,8 @@ void Peers::send(const transport::Order& order, uint64_t epoch) {
   }
 }
 
-/// Sends an order. If the connection's queue is full, which is rare, since orders are small, closes the connection: the
-/// peer connects again, and reports the newest order that it has.
+/// Sends an order. If the connection's queue is full (which is rare, since orders are small), closes the connection. The
+/// peer then connects again, and reports the newest order that it has received.
 void Peers::send_to(Session& session, const transport::Order& order, uint64_t epoch) {
   transport::Message message = transport::make_order(pool_, order);
   message.head.epoch = epoch;

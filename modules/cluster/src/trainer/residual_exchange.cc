@@ -8,9 +8,10 @@
 namespace shoal::cluster {
 namespace {
 
-// Small, so that the server sees parts arrive even over a slow connection.
+// The size of the parts in which a residual is sent. It is small, so that the server sees parts arrive even over a slow
+// connection.
 constexpr uint64_t kResidualPartBytes = uint64_t(1) << 20;
-// The longest that a checkpoint waits for trainers that keep sending.
+// The longest time that a checkpoint waits for the residuals of the other trainers while these keep sending.
 constexpr auto kAllResidualsMax = std::chrono::minutes(10);
 constexpr auto kResidualsNoteEvery = std::chrono::seconds(10);
 
@@ -87,7 +88,7 @@ Task<Result<void>> TopKResiduals::hand_in_last(SteadyTime enough, Deadline deadl
 /// Sends a residual to one server. Logs errors and does not return them: the next request to a lost server fails anyway.
 Task<Result<void>> TopKResiduals::hand_in(size_t shard, ServerTraffic::Residual residual, SteadyTime enough,
                                           Deadline deadline) {
-  const uint64_t bytes = residual.arena.size();  // 0 before the first push: there is no residual.
+  const uint64_t bytes = residual.arena.size();  // 0 before the first push, when no residual exists.
   const std::string name = arena_name(own_arena());
   for (uint64_t done = 0; done < bytes && env_.now() < enough; done += kResidualPartBytes) {
     if (!servers_[shard].connected()) break;

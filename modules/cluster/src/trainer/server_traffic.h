@@ -12,7 +12,7 @@ class ServerTraffic {
  public:
   /// `first` is the number of parts that the servers before this one have.
   ServerTraffic(BufferPool& pool, const ShardSpec& spec, const Compression& compression, size_t first);
-  ServerTraffic(ServerTraffic&&) = default;  // A copy's traffic_ would point into the original.
+  ServerTraffic(ServerTraffic&&) = default;  // Only moved: a copy's traffic_ would point into the original.
 
   /// The parts of all servers are numbered consecutively. Returns the number of this server's part i.
   size_t number(size_t i) const { return first_ + i; }
@@ -46,7 +46,7 @@ class ServerTraffic {
   size_t first_;
   uint64_t arena_bytes_;
   std::vector<ShardPart> parts_;
-  std::vector<ShardTraffic> traffic_;  // One entry for each part; entry i points to parts_[i].
+  std::vector<ShardTraffic> traffic_;  // One entry for each part of the shard: entry i points to parts_[i].
 };
 
 }  // namespace shoal::cluster

@@ -105,8 +105,8 @@ class JpegDecoder {
   }
 
  private:
-  // If libjpeg finds an error, it leaves these functions by longjmp (errors_.exit), so they make no objects with
-  // destructors.
+  // If libjpeg finds an error, it leaves the functions below by longjmp (errors_.exit). So these functions create no
+  // objects with destructors.
 
   void read_header() {
     jpeg_create_decompress(&library_);

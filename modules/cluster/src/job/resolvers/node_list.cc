@@ -52,7 +52,7 @@ class NodeListReader {
     return expand(places);
   }
 
-  /// Reads the rest of a bracket: "1-3,07]".
+  /// Reads what follows a "[", such as "1-3,07]".
   Result<Choices> read_brackets() {
     Choices choices;
     do {

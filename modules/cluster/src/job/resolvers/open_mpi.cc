@@ -12,8 +12,8 @@ Result<std::optional<Place>> place_of_open_mpi(const GetEnv& getenv) {
                             .local_size = "OMPI_COMM_WORLD_LOCAL_SIZE"};
   if (!is_set(getenv, names.rank) && !is_set(getenv, names.size)) return std::optional<Place>();
   SHOAL_TRY(Place place, ranks_of(getenv, ConfigSource::kOpenMpi, names));
-  // mpirun's name for this job. (The variables also have addresses of mpirun itself, which need not be those of rank
-  // 0.)
+  // mpirun's name for this job. (Other variables have addresses, but those are addresses of mpirun itself, which need not
+  // run on the host of rank 0.)
   std::optional<std::string> job = variable(getenv, "PMIX_NAMESPACE");
   if (!job) job = variable(getenv, "OMPI_MCA_ess_base_jobid");
   if (job) place.run = "open-mpi " + *job;
