@@ -89,7 +89,7 @@ void ThreadedCluster::ended(size_t index, Result<void> result) {
   const bool gave_way = !result && result.error().kind() == ErrorKind::kCancelled && env_.leaving().stop_requested();
   if (!result && !gave_way) {
     env_.log().error(outcomes_[index].task + " failed: " + result.error().message());
-    if (index == 0) stop_.request_stop();  // The chief has failed, and nobody else can end the job.
+    if (index == 0) stop_.request_stop();  // The chief (task 0) has failed, and no other task can end the job.
   }
   outcomes_[index].result = std::move(result);
   --running_;

@@ -57,7 +57,7 @@ bool meets_other_processes(const RunConfig& config) {
   return !config.host() || !(config.host()->environment || config.host()->transports.contains(config.transport()));
 }
 
-/// The error for processes whose transport connects threads only.
+/// The error for a task that has to connect to other processes, but whose transport connects only threads of one process.
 Error only_threads(const RunConfig& config) {
   return failed_precondition(
       "runtime.transport (--transport) is " + config.transport() + ", which connects threads of one process, and " +
@@ -96,7 +96,7 @@ Result<void> check_task(const RunConfig& config) {
     return failed_precondition(
         "this task knows its rank, but no addresses of other tasks; RunConfig::from_environment() finds them");
   }
-  if (config.task().has_ended) return {};  // The job ended before this task came, so there is no peer.
+  if (config.task().has_ended) return {};  // The job was over when this task started, so it has no peers.
   SHOAL_TRY_VOID(check_replicas(config));
   SHOAL_TRY_VOID(check_transport(config));
   if (!config.rpc_address().empty()) SHOAL_TRY_VOID(own_endpoint(config));

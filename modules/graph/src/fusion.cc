@@ -47,8 +47,8 @@ bool lacks_activation(const FlowNode& node) {
   return !rewrites_of(node).takes_activation.empty() && node.node.attributes.get_string("activation") == "none";
 }
 
-/// If the producer of one operand of `addition` could do the addition itself, returns the other operand, and puts the
-/// producer's output into `result`.
+/// Tests whether the node that computes one operand of `addition` could also do the addition. If so, returns the other
+/// operand, and sets `result` to the output of that node.
 std::optional<FlowValue> addend_of(const Flow& flow, const Readers& readers, const FlowNode& addition, FlowValue* result) {
   for (size_t side : {size_t(0), size_t(1)}) {
     const FlowValue sum = addition.inputs[side], addend = addition.inputs[1 - side];
@@ -101,8 +101,8 @@ void pool_before_relu(Flow& flow) {
     if (!rewrites_of(flow.nodes[size_t(relu)]).after_maxima) continue;
     const auto ways = ways_back(flow, readers, relu, pool);
     if (!ways) continue;
-    // Swaps the contents of the two nodes: index `relu` now has the pool, and index `pool` the relu after it. So nodes that
-    // read the pooled values from index `pool` now read them after the relu.
+    // Swaps the contents of the two nodes: the node with index `relu` becomes the pool, and the node with index `pool` the
+    // relu that follows it. So nodes that read the pooled values from index `pool` get them after the relu, as before.
     exchange(flow, relu, pool);
     FlowNode& activation = flow.nodes[size_t(pool)];
     const ValueType pooled = flow.type({relu, 0});

@@ -195,9 +195,9 @@ Result<void> Graph::add_variable(Variable variable) {
   return {};
 }
 
-/// Finds the variable that the first call of shared layers made under the corresponding name. Shared layers may contain
-/// shared layers. So for each open shared scope, from the innermost outwards, the scope's name at the beginning of `name`
-/// is replaced by the name of the scope that made the variables.
+/// In a second call of shared layers, finds the variable that the first call made for the same layer. Shared layers may
+/// contain shared layers. So for each open shared scope, from the innermost outwards, a `name` that begins with the scope's
+/// name gets the name of the first call's scope instead.
 Result<Value> Graph::find_shared(std::string name, const Shape& shape, DType dtype) {
   for (size_t i = state_->shared.size(); i-- > 0;) {
     const State::SharedScope& shared = state_->shared[i];

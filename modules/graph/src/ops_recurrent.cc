@@ -203,7 +203,8 @@ double per_unit(const Attributes&, Operands inputs, Operands) {
 }  // namespace
 
 void add_recurrent_ops(const AddOp& add) {
-  // Each op may overwrite its first input: each step reads a part of that input, then writes gates or gradients there.
+  // in_place: an output may overwrite operand 0. Each step reads its part of that operand before it writes gates, or their
+  // gradients, to the same place.
   add({.name = "lstm",
        .inputs_min = 2,
        .inputs_max = 5,

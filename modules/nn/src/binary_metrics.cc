@@ -112,7 +112,8 @@ MetricFigure precision_recall_figure(std::span<const double> totals) {
   return figure;
 }
 
-/// A metric computed from a histogram of the predicted probabilities: the weights of negatives and positives in each bin.
+/// A metric whose `value` is computed from a histogram of the predicted probabilities: `totals` has the weight of the
+/// negatives in each bin, then that of the positives.
 Metric of_curve(const std::string& who, const LabelsAndPredictions& of, const MetricOptions& options,
                 std::function<double(std::span<const double> totals)> value) {
   const Value labels = of.labels, predictions = of.predictions;

@@ -150,8 +150,8 @@ Value LogitsHead::looked_up(const std::vector<double>& weights, Value ids) {
 
 namespace {
 
-/// Multiplies losses by `weights`, if there are any. Either both have the same shape, or losses have one more axis at the
-/// end, along which they share a weight.
+/// Multiplies losses by `weights`, if there are any. The shape of `weights` is that of the losses, or the same without the
+/// losses' last axis; then one weight is for all losses along that axis.
 Value weighted(Value losses, Value weights) {
   if (!weights.valid()) return losses;
   const bool per_loss = weights.shape() == losses.shape();

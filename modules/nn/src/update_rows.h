@@ -18,19 +18,19 @@ struct ConstantRow {
   Range range = Range::kNotNegative;
 };
 
-/// One slot. Constants are given by their indexes; -1 means none.
+/// One slot of a rule. The members that name a constant contain its index in RuleRow::constants; -1: none.
 struct SlotRow {
   std::string_view name;
   int only_with = -1;    ///< The slot exists only if the constant with this index is not 0.
   int starts_with = -1;  ///< The index of the constant that is the initial value of every element. None: 0.
 };
 
-/// The arrays that one call of a rule reads and writes. at() returns a part of each array, which begins at element `first`.
+/// The arrays that one call of a rule reads and writes. at() returns the part of each array that begins at element `first`.
 struct Pass {
   int64_t count;
   const float* current;
   float* next;
-  std::array<float*, kSlotsMax> slots;  ///< The slots that the rule has, in order.
+  std::array<float*, kSlotsMax> slots;  ///< The slots of the rule, in the order of RuleRow::slots.
 
   Pass at(int64_t first, int64_t count_here) const {
     Pass part{count_here, current + first, next + first, {}};
@@ -55,8 +55,8 @@ struct RuleRow {
   std::array<SlotRow, kSlotsMax> slots = {};                          ///< Entries without a name are unused.
   /// Checks conditions that involve several constants.
   Result<void> (*check)(const UpdateRule& rule) = nullptr;
-  /// Updates elements independently, with the gradient `g`. Returns the largest magnitude that was written, as bits
-  /// (shoal/base/finite.h).
+  /// Updates each element independently of the others; `g` is the gradient. Returns the largest magnitude that was written,
+  /// as the bits of a float (shoal/base/finite.h).
   int32_t (*apply)(const Update& update, const Pass& pass, const float* g) = nullptr;
   /// Used instead of `apply` if the next value of an element depends on other elements of the variable.
   int32_t (*apply_whole)(const Update& update, const Pass& whole, const Contributions& contributions) = nullptr;

@@ -52,7 +52,8 @@ class Lowering {
   /// True if the file already computes this operand with its channels first (ONNX's layout of images).
   bool has_image(size_t input) const { return !values_.names.at(key(node_.inputs[input])).channels_first.empty(); }
 
-  /// maker_of() returns the node that computes an operand; name_of() the name of one of that node's operands.
+  /// maker_of() returns the node that computes an operand. For a value in that node's inputs, name_of() returns its name in
+  /// the file.
   const Node* maker_of(size_t input) const {
     const Value value = node_.inputs[input];
     return &value.graph().node(value.node());

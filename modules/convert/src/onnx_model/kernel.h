@@ -21,8 +21,8 @@ class Budget {
  public:
   explicit Budget(const OnnxLimits& limits) : elements_max_(limits.elements_max), work_left_(limits.work_max) {}
 
-  /// Takes the product of the factors, each >= 0, from the work that is left; InvalidArgument if less is left. A factor
-  /// of 0 counts as 1, since a loop that does nothing takes time, too.
+  /// Subtracts the product of the factors, each >= 0, from the work that the run may still do. InvalidArgument if this work
+  /// is less than the product. A factor of 0 counts as 1, since a loop that does nothing takes time, too.
   Result<void> take(std::initializer_list<int64_t> factors);
   int64_t elements_max() const { return elements_max_; }
 

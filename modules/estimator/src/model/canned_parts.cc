@@ -31,7 +31,8 @@ Value fraction_of_zero_weights(Graph& graph) {
   return ops::scale(zeros, 1 / elements);
 }
 
-/// One column of zeros, [batch, 1], from a comparison that is false for every value of a feature.
+/// One column of zeros, [batch, 1]. It is computed from a feature, which has the size of the batch, by a comparison that is
+/// false for every value.
 Value column_of_zeros(const Features& features) {
   if (features.empty())
     raise(invalid_argument("baseline: the input function gives no features, which say how many examples there are"));

@@ -25,7 +25,8 @@ bool changes_little(const cluster::VariableSpec& variable);
 /// compression kept back in trainer 0.
 std::string tensor_name(const cluster::Segment& segment, cluster::ArenaIndex arena);
 
-/// A checkpoint as the source of a restore. The number of shards now may differ from the number when it was saved.
+/// A checkpoint as the source of a restore. The job that is restored may have another number of shards than the job that
+/// saved the checkpoint.
 class CheckpointSource final : public cluster::RestoreSource {
  public:
   explicit CheckpointSource(std::unique_ptr<checkpoint::Reader> reader);

@@ -156,7 +156,7 @@ class BuiltModel {
     bool fetching;
     BoundProgram program;
   };
-  std::shared_ptr<Graph> graph_;  // Only models of from_graph() share it.
+  std::shared_ptr<Graph> graph_;  // Shared with other models only if from_graph() made this one.
   EstimatorSpec spec_;
   InputTypes types_;
   InitialValues initial_values_;
@@ -173,8 +173,8 @@ class BuiltModel {
   uint64_t global_step_ = 0;
 };
 
-/// If `error` is about a row of `batch`, the last batch of `input`, adds where that row was read, if the input knows: "...;
-/// that row is jan.csv, line 12".
+/// `batch` is the last batch of `input`. If `error` is about one of its rows, and the input knows where that row was read,
+/// adds that to the error: "...; that row is jan.csv, line 12".
 Error with_place_of_row(Error error, const data::Batch& batch, const data::Iterator& input);
 /// Extends the error with which a model refuses a batch: adds what with_place_of_row() adds, and the `number` of the batch
 /// in its input, counted from 1. (The numbers of rows in such an error count from the start of the batch.)

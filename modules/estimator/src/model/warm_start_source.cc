@@ -15,7 +15,8 @@ namespace {
 
 std::string type_text(DType dtype, const Shape& shape) { return std::string(to_string(dtype)) + " " + to_string(shape); }
 
-/// Whether the source tensor has the variable's type and shape. If rows move by token, the number of rows may differ.
+/// Whether the source tensor has the variable's type and shape. If `by_token` (WarmStart::vocabularies maps the rows), the
+/// number of rows may differ.
 bool fits(const Variable& variable, const TensorType& old, bool by_token) {
   if (variable.dtype != old.dtype) return false;
   if (!by_token) return variable.shape == old.shape;

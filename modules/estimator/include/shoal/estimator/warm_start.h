@@ -73,8 +73,9 @@ struct WarmStart {
   std::string from = {};
   /// Default: all trainable variables. Each pattern has to match at least one variable.
   WarmStartChoice variables = ".*";
-  /// Maps a layer of the model, which is the scope of its variables ("dense"), to the layer of another program that it
-  /// starts from. These variables, moving statistics too, are chosen in addition to `variables`.
+  /// Maps a layer of the model, by the scope of its variables ("dense"), to the layer of another program from which it
+  /// starts. All variables of such a layer, moving statistics too, start from the source, in addition to those that
+  /// `variables` chooses.
   std::map<std::string, LayerWeights> layers = {};
   /// Maps a variable of the model to its tensor in the source, where the name or the layout differs. Takes precedence over
   /// `layers`.

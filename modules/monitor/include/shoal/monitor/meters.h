@@ -52,7 +52,7 @@ template <size_t kBuckets>
 class BucketCounts {
  public:
   using Bounds = std::array<double, kBuckets>;
-  /// `bounds` ascend; a last bucket without a bound counts larger values.
+  /// `bounds` are the upper bounds of the buckets, ascending. One more bucket counts all larger values.
   explicit BucketCounts(const Bounds& bounds) : bounds_(bounds) {}
 
   void add(double value) {
