@@ -48,7 +48,7 @@ struct PanelProduct {
   const float* ahead = nullptr;
   int64_t ahead_stride = 0;
 };
-/// Computes c = a b, only the columns of the panels [first, last).
+/// Computes those columns of c = a b that belong to the panels [first, last) of b.
 void multiply(const PanelProduct& product, int64_t first, int64_t last);
 /// Returns how many columns of PanelProduct::ahead a product with this many rows prefetches at most.
 int64_t columns_ahead(int64_t rows);

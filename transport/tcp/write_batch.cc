@@ -20,7 +20,7 @@ void WriteBatch::add_heartbeat() {
   SHOAL_DCHECK(empty());
   clear();
   Frame frame;
-  frame.head.kind = MessageKind::kPull;  // Any kind of message without a body would do.
+  frame.head.kind = MessageKind::kPull;  // A heartbeat's kind has no effect, but it has to be one without a body.
   frame.heartbeat = true;
   encode(frame, heads_[count_++]);
   bytes_ += kFrameBytes;

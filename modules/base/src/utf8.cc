@@ -41,7 +41,8 @@ std::string hex(uint8_t byte, const char* format) {
   return text;
 }
 
-/// The text around `at`. A byte that is not part of a UTF-8 character is written as \xF6.
+/// Returns the part of `text` around byte `at`, for an error. A byte that is not part of a UTF-8 character is written as
+/// \xF6.
 std::string shown_around(std::string_view text, size_t at) {
   constexpr size_t kShownBefore = 40, kShownBehind = 20;
   size_t begin = at > kShownBefore ? at - kShownBefore : 0;

@@ -14,7 +14,7 @@ bool is_abandoned(const FolderState& state, WallTime touched) {
   return state.held || state.now - touched >= kAbandonedAfter;
 }
 
-/// The parts of a file name such as "model.ckpt-5.data-00000-of-00001": step 5 and the rest behind the dot.
+/// The parts of a file name such as "model.ckpt-5.data-00000-of-00001": the step, 5, and `rest`, the text after the dot.
 struct Parts {
   int64_t step = 0;
   std::string_view rest;

@@ -74,7 +74,7 @@ class Handshake : public std::enable_shared_from_this<Handshake> {
   virtual void timed_out() { end(nullptr); }
   virtual void close_socket() = 0;
 
-  /// The acceptance; null once the handshake is dropped.
+  /// The Acceptance to which this handshake belongs; null once the handshake is dropped.
   std::shared_ptr<Acceptance> owner() const { return owner_.lock(); }
   void end(std::shared_ptr<Link> link);
 

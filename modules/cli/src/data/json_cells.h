@@ -35,7 +35,7 @@ class JsonCells final : json::Events {
 
   std::vector<Cell>* cells_ = nullptr;
   size_t used_ = 0;                                 // How many elements of *cells_ the current line of the file fills.
-  std::unordered_map<std::string, size_t> places_;  // Cells by name; only for look-ups, so nothing depends on the order.
+  std::unordered_map<std::string, size_t> places_;  // Index of each cell, by name. Only looked up, so order is irrelevant.
   std::string path_;
   std::vector<size_t> path_ends_;  // For each open JSON object: how many of path_'s first bytes are the object's own path.
   int lists_ = 0;                  // How many lists are open.

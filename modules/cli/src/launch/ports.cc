@@ -20,7 +20,7 @@ namespace {
 constexpr std::string_view kListens = "0A";  // The state LISTEN in the kernel's tables of sockets.
 // 127.0.0.1 in both byte orders, and 0.0.0.0, which stands for any address.
 constexpr std::string_view kIpv4[] = {"0100007F", "00000000", "7F000001"};
-// A socket for any IPv6 address also takes connections by IPv4.
+// IPv6's address for all interfaces. A socket that listens there takes connections by IPv4, too.
 constexpr std::string_view kAnyIpv6 = "00000000000000000000000000000000";
 
 /// Adds the ports of listening sockets to `ports`. `table` is the text of /proc/net/tcp or /proc/net/tcp6, with the columns

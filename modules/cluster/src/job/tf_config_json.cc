@@ -48,7 +48,7 @@ class PartsBuilder : public nlohmann::json_sax<Json> {
   bool number_unsigned(number_unsigned_t value) override { return copies() ? copy(std::to_string(value)) : put(value); }
   bool number_float(number_float_t value, const string_t& text) override {
     if (!copies()) return put(value);
-    std::string number = text;  // nlohmann/json 3.11.2 puts the locale's decimal point into `text`: undo it.
+    std::string number = text;  // In nlohmann/json 3.11.2, `text` has the locale's decimal point.
     for (char& each : number) {
       if (std::string_view("0123456789+-eE").find(each) == std::string_view::npos) each = '.';
     }
@@ -78,7 +78,8 @@ class PartsBuilder : public nlohmann::json_sax<Json> {
     if (depth_ == 1) {
       wanted_ = name == "cluster" || name == "task" || name == "service" || name == "model_dir" || name == "sparseCluster";
       if (wanted_) slot_ = &(parts_[name] = nullptr);
-      // Depth up to which the contents of the wanted value are kept; of deeper values only the type is kept.
+      // The depth up to which this value is stored with its contents. Objects and lists that are nested deeper become empty
+      // ones.
       kept_depth_max_ = name == "cluster" ? 3 : name == "task" ? 2 : 1;
       is_service_ = name == "service";
       if (is_service_) service_.take();
@@ -127,14 +128,14 @@ class PartsBuilder : public nlohmann::json_sax<Json> {
     return slot_;
   }
 
-  /// True inside of the value of `service`, which is kept as text.
+  /// True while the parser is inside of the value of `service`, which is stored as text, not as a JSON value.
   bool copies() const { return is_service_ && depth_ > 1; }
   bool copy(std::string_view value) {
     service_.value(value);
     return true;
   }
 
-  /// True while the parser is inside of a part that is kept as a JSON value.
+  /// True while the parser is inside of a value that is stored as a JSON value.
   bool keeps() const { return wanted_ && depth_ <= kept_depth_max_; }
 
   bool open(Json::value_t type) {
@@ -169,7 +170,7 @@ class PartsBuilder : public nlohmann::json_sax<Json> {
   bool wanted_ = false;
   bool is_service_ = false;
   CompactText service_;
-  int kept_depth_max_ = 0;  // Objects and lists that are nested deeper than this are kept without their contents.
+  int kept_depth_max_ = 0;  // Objects and lists that are nested deeper than this are stored as empty ones.
   int depth_ = 0;
   int kept_count_ = 0;
   std::string failure_;

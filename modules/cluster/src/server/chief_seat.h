@@ -10,8 +10,9 @@
 
 namespace shoal::cluster {
 
-/// The seat is the right to lead this server. One process holds it, over any number of connections, until the last one
-/// has ended. Connections of a killed process end; those without heartbeats are closed. Used on the strand only.
+/// The seat is the right to lead this server. One process holds it, over any number of connections, until the last of them
+/// has ended. If the process is killed, its connections end; if its connections stay but no heartbeats come, the server
+/// closes them. Used on the strand only.
 class ChiefSeat {
  public:
   /// `heard` returns when the leading process last sent a message. `patience` is how long that process may be silent before

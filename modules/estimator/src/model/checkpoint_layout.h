@@ -21,8 +21,8 @@ checkpoint::ArenaLayout arena_layout(const cluster::ShardSpec& spec, const clust
 /// True for variables that change little from one checkpoint to the next: no update changes them, or an update changes only
 /// the rows that a batch has.
 bool changes_little(const cluster::VariableSpec& variable);
-/// "dense/kernel"; "dense/kernel/momentum" for a slot, "dense/kernel/residual/0" for the part of gradients that top-k
-/// compression kept back in trainer 0.
+/// The name of a tensor in a checkpoint: "dense/kernel" for a variable, "dense/kernel/momentum" for a slot,
+/// "dense/kernel/residual/0" for the values of gradients that top-k compression in trainer 0 has not sent yet.
 std::string tensor_name(const cluster::Segment& segment, cluster::ArenaIndex arena);
 
 /// A checkpoint as the source of a restore. The job that is restored may have another number of shards than the job that

@@ -89,13 +89,13 @@ void tell_of_ops(Logger& log, const WarmStart& start, const checkpoint::Reader& 
               ": the weights there were trained with other ops, and are taken as they are: " + difference);
 }
 
-/// "3 of the 5 rows of dense/table"
+/// Returns a text such as "3 of the 5 rows of dense/table".
 std::string row_text(const Variable& variable, const std::vector<int64_t>& old_rows) {
   const auto copied = std::count_if(old_rows.begin(), old_rows.end(), [](int64_t row) { return row >= 0; });
   return std::to_string(copied) + " of the " + std::to_string(variable.shape[0]) + " rows of " + variable.name;
 }
 
-/// "variable out/kernl, from which out/kernel is to start"
+/// Returns a text such as "variable out/kernl, from which out/kernel is to start".
 std::string missing_text(const std::string& noun, const std::string& name, const std::string& variable) {
   return noun + " " + name + ", from which " + variable + " is to start";
 }

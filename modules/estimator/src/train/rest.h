@@ -17,9 +17,9 @@ struct WorkerRestOptions {
   std::string why;              ///< Why this worker stopped training: "end_of_input", for example, as in an end mark.
 };
 
-/// Returns once the servers or the end mark say that the job has ended, or at an interrupt of this task. Errors:
-/// Unavailable for a lost server (attach again and resume); DeadlineExceeded if there is no server, or no chief, for
-/// ready_timeout_secs. `scope` and everything that the options name outlive the call.
+/// Returns when the servers or the end mark say that the job has ended, or when this task is interrupted. Errors:
+/// Unavailable if a server is lost (attach to the servers again and resume training); DeadlineExceeded if a server, or the
+/// chief, has been missing for ready_timeout_secs. `scope`, and all objects to which `options` refers, outlive the call.
 Task<Result<void>> rest_until_the_end(TrainScope& scope, WorkerRestOptions options);
 
 }  // namespace shoal

@@ -39,7 +39,7 @@ struct TaskConfig {
   int32_t tasks_on_host = 1;  ///< The number of the job's tasks on this host (or in this process), this one included.
   /// The task's rank and the job's size, if SHOAL_RANK or an engine (Slurm, MPI, ...) gives them; else nothing.
   std::optional<Place> place;
-  /// True if the job's launch was over before this task came: the other tasks are gone, and nobody is left to meet.
+  /// True if the job was over before this task started: the other tasks are gone, so that this one has none to connect to.
   bool has_ended = false;
   /// True if `shoal launch` has started this task, as one of the job's tasks (was_launched()).
   bool launched = false;

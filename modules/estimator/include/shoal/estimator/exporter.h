@@ -27,7 +27,7 @@ struct ExportRequest {
   bool is_the_final_export = false;
 };
 
-/// An exporter remembers its exports. It serves one task: make it inside the program's body, like a hook.
+/// An exporter remembers its exports, so it can serve one task only: each task has to make its own, as it does with hooks.
 class Exporter {
  public:
   virtual ~Exporter() = default;
