@@ -79,8 +79,8 @@ std::unique_ptr<Kernel> make_dense_grad_input(const Context& context, const Kern
 std::unique_ptr<Kernel> make_dense_grad_kernel(const Context& context, const KernelRequest& request) {
   if (!all_float32(request) || !none_empty(request)) return nullptr;
   const int64_t batch = rows_of(request.inputs[0]), out = columns_of(request.inputs[0]), in = columns_of(request.inputs[1]);
-  // For small batches the update of the weights is a large part of the step. Then the backend `portable` computes dW, since
-  // it passes rows of dW to the update while they are in the cache.
+  // Up to this batch size, the update of the weights is a large part of the step. So the backend `portable` computes dW
+  // then, since it passes rows of dW to the update while they are in the cache.
   constexpr int64_t kUpdateCountsMax = 64;
   if (context.factors == kFloat &&
       (batch <= kUpdateCountsMax || panels_are_fast(batch, out, in) || transpose_is_slow(batch, out, in))) {

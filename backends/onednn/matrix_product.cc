@@ -21,7 +21,7 @@ struct Range {
   int64_t begin, end;
 };
 
-/// A view of a part of matrices, not a copy.
+/// A part of a matrix or of a batch of matrices, described by sizes and strides, without a copy.
 struct Part {
   memory::dims sizes, strides;
   int64_t offset = 0;  // Where the part begins, in elements.
@@ -50,8 +50,9 @@ Part whole(const Matrices& m) {
   return part;
 }
 
-/// Returns the part of a factor or result m that is used if only a range of the product is computed. A range of rows
-/// divides m if `has_rows` (true for the left factor), and a range of columns if `has_columns` (true for the right factor).
+/// Returns the part of `m`, a factor or the result of a product, that belongs to `range` of the product. `has_rows`: the
+/// rows of the product are rows of `m` (not so for the right factor). `has_columns`: its columns are columns of `m` (not so
+/// for the left factor).
 Part part_of(const Matrices& m, const Range& range, bool has_rows, bool has_columns) {
   Part part = whole(m);
   const size_t rows = part.sizes.size() - 2;
@@ -164,9 +165,9 @@ std::vector<ProductPart> divide(const Context& context, const MatrixProduct& pro
   return {};
 }
 
-/// Chooses an implementation by the product alone, so that its bits do not depend on the number of threads: oneDNN's first
-/// choice if it can be divided, else its gemm, which can be divided and is about as fast (0.7 to 1.2 times, AMD EPYC).
-/// Empty if oneDNN has no fast implementation.
+/// Chooses an implementation by the product alone, so that the bits of the result do not depend on the number of threads.
+/// This is oneDNN's first choice if that can be divided into parts. Else it is oneDNN's gemm, which can be divided and is
+/// about as fast (0.7 to 1.2 times, AMD EPYC). Empty if oneDNN has no fast implementation.
 std::vector<ProductPart> describe_parts(const Context& context, MatrixProduct product) {
   ProductPart whole = describe_whole(context, product);
   if (!usable(whole.description)) return {};

@@ -154,8 +154,8 @@ class PortableBackend final : public Backend {
     return compile_with(graph, std::move(options), executor);
   }
 
-  /// The rules in docs/arithmetic.md fix all bits, for any instruction set and number of threads. `version` is the version
-  /// of these rules.
+  /// The rules in docs/arithmetic.md determine all bits of the results, for any instruction set and number of threads. The
+  /// member `version` below says which version of these rules applies.
   Numerics numerics(int threads) const override {
     return {.backend = "portable", .version = "2", .isa = "", .threads = threads, .denormals = Denormals::kKept};
   }

@@ -16,8 +16,8 @@
 namespace shoal::backends::portable {
 
 /// The relation between one axis of the result and one of the image. Result i is stored at target_begin + i * target_step.
-/// For each tap t in [0, taps), it uses the image element i * stride + begin + t * dilation and the filters' tap number
-/// tap_begin + t * tap_step.
+/// It is a sum over the taps t in [0, taps): the image element i * stride + begin + t * dilation is multiplied by the
+/// filters' tap number tap_begin + t * tap_step.
 struct Axis {
   int64_t in, out, taps;
   int64_t stride = 1, begin = 0, dilation = 1;

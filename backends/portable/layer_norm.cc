@@ -46,7 +46,7 @@ SHOAL_VECTOR_LOOP RowSums row_gradients(const float* dy, const float* x, const f
                             __attribute__((always_inline)) { return (dy[c] * scale[c]) * ((x[c] - mean) * inverse); })};
 }
 
-/// dx of one row, and the row's contribution to dscale and dshift. dx may be dy or x.
+/// Computes dx of one row, and adds the row's contributions to dscale and dshift. dx may have the address of dy or x.
 SHOAL_VECTOR_LOOP void gradient_row(const float* dy, const float* x, const float* __restrict scale, float mean,
                                     float inverse, RowSums means, int64_t channels, float* dx, float* __restrict dscale,
                                     float* __restrict dshift) {

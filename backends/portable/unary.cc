@@ -94,7 +94,7 @@ SHOAL_VECTOR_LOOP void run_function(Function function, float alpha, const float*
   }
 }
 
-// Slopes, computed from x or, if the output y is sufficient, from y.
+// The derivatives (slopes) of the functions above, computed from x or, if the output y is sufficient, from y.
 
 SHOAL_ALWAYS_INLINE float abs_slope(float x, float) { return x > 0.0f ? 1.0f : (x < 0.0f ? -1.0f : x); }
 SHOAL_ALWAYS_INLINE float sigmoid_slope(float y, float) { return y * (1.0f - y); }

@@ -36,10 +36,10 @@ struct Windows {
 
   /// One row of one window, limited to the part inside the image.
   struct Row {
-    int64_t out;      ///< Index of the window among all [N, OH, OW].
-    int64_t pixel;    ///< Index of the row's first pixel among all [N, H, W].
-    int64_t element;  ///< Index of the row's first pixel within the window [KH, KW].
-    int64_t pixels;   ///< Consecutive pixels in this row.
+    int64_t out;      ///< The window's index among the windows [N, OH, OW] of all images.
+    int64_t pixel;    ///< The index of the row's first pixel among the pixels [N, H, W] of all images.
+    int64_t element;  ///< The index of the row's first pixel within the window [KH, KW].
+    int64_t pixels;   ///< The number of pixels in the row; they are contiguous.
   };
 
   /// Calls visit(row) for every row of window (n, oh, ow), from top to bottom. The pixels of a dilated window are not

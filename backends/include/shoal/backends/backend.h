@@ -56,9 +56,9 @@ class UpdateApplier {
   virtual ~UpdateApplier() = default;
   /// Whether the rows of updates[index] may be applied in several calls of apply(), which several threads may make at once.
   virtual bool by_rows(size_t index) const = 0;
-  /// Applies rows [row_begin, row_end) of updates[index], which are contiguous at `rows`. No kernel of this run reads the
-  /// variable any more, so it may be written. Called inside of run(), once for each row of each update unless run() fails,
-  /// on the thread that called run() or, if by_rows(), on any thread.
+  /// Applies rows [row_begin, row_end) of updates[index] to its variable. `rows` points to these rows, one after another.
+  /// No kernel of this run reads the variable any more, so it may be written. Called inside of run(): once for each row of
+  /// each update, unless run() fails. The calling thread is the one that called run() or, if by_rows(), any thread.
   virtual void apply(size_t index, int64_t row_begin, int64_t row_end, const std::byte* rows) = 0;
 };
 
@@ -108,8 +108,8 @@ struct StepBinding {
   StepKey key;
   /// If not null, variables may arrive while the program runs: run_on() reads only those that have arrived.
   const VariableArrivals* arrivals = nullptr;
-  /// If not null, the applier gets every update. `updates` must be bound all the same; its contents are then undefined.
-  /// The program has to be compiled with CompileOptions::update_variables.
+  /// If not null, the applier gets every update. `updates` must have memory for them even so, whose contents are undefined
+  /// after the run. The program has to be compiled with CompileOptions::update_variables.
   UpdateApplier* applier = nullptr;
   /// With an applier: called with fetched()[0], one float32 number, before the first update is applied. If it returns
   /// false, the run applies no update and continues (RunProgress::withheld). Null: always apply. Allowed only
@@ -128,7 +128,8 @@ struct Numerics {
   std::string isa;
   int threads = 1;
   DType compute_dtype = DType::kFloat32;
-  /// How kernels, and updates in the same job, treat denormal floats. Follows from `backend` and `version`.
+  /// How kernels treat denormal floats. The updates of variables in the same job treat them likewise. Determined by
+  /// `backend` and `version`.
   Denormals denormals = Denormals::kZero;
   friend bool operator==(const Numerics&, const Numerics&) = default;
 };
@@ -151,7 +152,7 @@ struct ProgramInfo {
   std::vector<KernelInfo> kernels;  ///< The kernels in the order of execution.
   size_t arena_bytes = 0;           ///< Planned memory: activations and workspaces.
   size_t scratch_bytes = 0;         ///< The bytes of scratch memory that kernels share, plus each thread's own part.
-  size_t lower_bound_bytes = 0;     ///< The largest total size of values that live at the same time.
+  size_t lower_bound_bytes = 0;     ///< The least that arena_bytes can be: the most bytes of values in use at one time.
   size_t kept_bytes = 0;            ///< Memory that kernels keep between runs (reordered weights).
   Numerics numerics;
   /// The number of threads that compute a run: Numerics::threads, or one if the program is too small for more.
@@ -165,8 +166,8 @@ struct RunProgress {
   bool done = false;
   size_t missing = 0;     ///< If not done: the index in StepBinding::variables of the variable that the run waits for.
   bool withheld = false;  ///< True if StepBinding::may_apply returned false, so that the applier got nothing.
-  // For the program's own use:
-  size_t next = 0;  ///< The number of the step with which the next call continues.
+  // Only the program itself uses the members below.
+  size_t next = 0;  ///< The index of the program's step (one kernel) with which the next call continues.
   bool begun = false;
 };
 

@@ -97,8 +97,9 @@ class KernelSource {
   virtual Result<std::unique_ptr<Kernel>> make_bfloat16_kernel(const KernelRequest&) { return nullptr; }
 };
 
-/// Compiles each node with the first source that supports it. `sources` ends with the reference, which supports every op of
-/// the catalogue; CompileOptions::fallback's sources come just before it. Sources must live until compile_with() returns.
+/// Options of compile_with(), which compiles each node with the first of `sources` that supports the node. The last source
+/// is the reference backend, which supports every op of the catalogue. Just before it come the sources of
+/// CompileOptions::fallback. Sources must live until compile_with() returns.
 /// `set_library_threads(count)` sets how many threads a library may use for work that the calling thread gives it, and
 /// returns the former number. It is called with 1 when compilation and run() begin, and with the former number when they
 /// end, because the thread may be the user's and use the same library. Null: there is no such library.
