@@ -32,8 +32,10 @@ class ById final : public Definition, public Categories {
     if (options_.default_id) return {ops::default_ids(ids, count(), *options_.default_id), {}};
     ids = ops::check_range(
         ids, {.low = -1, .high = double(count() - 1), .whole = true, .what = "feature \"" + name() + "\": id"});
+    // The cast comes after check_range(), since that op's error can name the file of a row only if the op reads the feature
+    // itself.
     if (ids.dtype() == DType::kInt32)
-      ids = ops::cast(ids, DType::kInt64);  // After the check: its error can name a row's file only for a fed feature.
+      ids = ops::cast(ids, DType::kInt64);
     return {ids, {}};
   }
 

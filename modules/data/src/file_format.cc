@@ -142,7 +142,8 @@ bool is_header(std::string_view record, const CsvSyntax& syntax) {
   });
 }
 
-/// Finds the separator that divides the beginning into the most columns; none if no separator makes it a table.
+/// Finds the separator that divides the lines of `begin` into the most columns. Returns none if no separator divides all
+/// lines into the same number of columns, at least two.
 std::optional<CsvLook> table_in(const Beginning& begin) {
   std::optional<CsvLook> look;
   size_t most = 1;

@@ -98,7 +98,7 @@ class InterleaveStage final : public Stage {
     SHOAL_TRY(const int64_t since, in.count());
     turn_ = size_t(turn);
     next_number_ = first;
-    std::vector<std::pair<int64_t, size_t>> open;  // For each open dataset: its element's number minus `first`; its slot.
+    std::vector<std::pair<int64_t, size_t>> open;  // For each open dataset: element number - first, and slot.
     for (size_t i = 0; i < slots_.size(); ++i) {
       SHOAL_TRY(const int64_t one_more, in.count(since));
       if (one_more > 0) open.emplace_back(one_more - 1, i);
@@ -123,10 +123,11 @@ class InterleaveStage final : public Stage {
   }
 
  private:
-  /// A dataset that is being read. Some members refer to earlier ones, so these are destroyed last.
+  /// A dataset that is being read. Some members refer to members that are declared before them, so the order matters:
+  /// later members are destroyed first.
   struct Open {
-    int64_t number;      ///< The number, among the inputs, of the element of which the dataset was made.
-    std::string before;  ///< The position of the input before that element.
+    int64_t number;      ///< The dataset was made of the input's element with this number.
+    std::string before;  ///< The position of the input before it returned element `number`.
     NodePtr node;
     uint64_t fingerprint;
     std::unique_ptr<StageContext> context;
@@ -256,7 +257,7 @@ class InterleaveStage final : public Stage {
   bool ended_ = false;       // The input has no more elements.
   int64_t next_number_ = 0;  // The number of the input's next element.
   size_t turn_ = 0;          // The slot whose turn it is.
-  int64_t given_ = 0;        // How many elements that slot gave in this turn.
+  int64_t given_ = 0;        // How many elements slot turn_ has given in its present turn.
   std::vector<std::optional<Open>> slots_;
   std::optional<Open> ahead_;         // If options_.parallel: a dataset opened before a slot was free; positions omit it.
   std::optional<Error> ahead_error_;  // The error of opening the next dataset; returned when that dataset is needed.
@@ -273,7 +274,7 @@ class InterleaveNode final : public Node {
     return std::make_unique<InterleaveStage>(context, std::move(stage), fn_, options_, name_, key);
   }
   std::string_view kind() const override { return "interleave"; }
-  /// options_.parallel is left out: with a fixed order, it changes neither elements nor positions.
+  /// Leaves out options_.parallel: where the order is fixed, this option changes neither elements nor positions.
   RandomKey fold_parameters(RandomKey key) const override {
     key = fold_in(key, options_.deterministic ? "interleave" : "interleave/any order");
     return fold_in(fold_in(key, uint64_t(options_.cycle)), uint64_t(options_.block));

@@ -40,8 +40,8 @@ class JsonGatherer {
   bool wants_element() const { return int64_t(counts_.size()) == rank(); }
   /// The size that the innermost list must have; -1: any.
   int64_t wanted_size() const { return field_->variable ? -1 : field_->shape[counts_.size() - 1]; }
-  /// Called after each element and at the end of each list. Counts it as a value of the list around it, or, if there is
-  /// none, notes that the value of the field is complete.
+  /// Called after each element and at the end of each list. Counts the element or list as a value of the list around it. If
+  /// no list is around it, notes that the field's value is complete.
   Result<void> count_one();
   template <class T>
   Result<void> add(T value);
@@ -53,14 +53,15 @@ class JsonGatherer {
   bool is_done_ = false;
   std::vector<int64_t> counts_;  // The number of values in each open list so far.
   int64_t elements_ = 0;
-  std::vector<std::byte> bytes_;      // The elements, unless they are strings.
-  std::vector<std::string> strings_;  // May be longer than elements_, to keep the memory of earlier values.
+  std::vector<std::byte> bytes_;      // The elements of the value, if they are not strings.
+  std::vector<std::string> strings_;  // The first elements_ are the value's strings; the others are memory to reuse.
 };
 
 /// Stores the value that a missing field counts as. `field` must have such a value.
 void store_missing(const JsonField& field, Tensor& tensor);
 
-/// InvalidArgument unless a field's type, shape and value for missing fields fit together.
+/// Checks that the type and the shape of `field`, and the value that it has if it is missing, fit together; else
+/// InvalidArgument.
 Result<void> check_json_field(const JsonField& field);
 
 }  // namespace shoal::data

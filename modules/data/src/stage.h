@@ -38,7 +38,8 @@ class Stage {
   virtual Result<void> restart() = 0;
   /// Writes the position after the element returned last: at most a few hundred bytes per stage.
   virtual Result<void> save(StateWriter& out) const = 0;
-  /// Reads what save() wrote, into a new or used stage of an equal node. Checks each number: it may come from a file.
+  /// Moves this stage, which may be new or used, to the position that save() wrote for a stage of an equal node. Checks
+  /// each number, since it may come from a damaged file.
   virtual Result<void> load(StateReader& in) = 0;
 };
 
@@ -90,7 +91,7 @@ class StageContext {
   // outermost ancestor.
   mutable std::mutex files_mutex_;
   std::vector<const std::string*> files_;
-  std::deque<std::string> kept_paths_;          // Copies of paths of datasets that end before the iterator.
+  std::deque<std::string> kept_paths_;          // Copies of paths, for datasets that are destroyed before the iterator.
   std::map<std::string, uint64_t> kept_lists_;  // For each list of paths: the number of its first file.
 };
 
@@ -128,7 +129,7 @@ class Node {
   virtual bool has_errors_of_elements() const { return false; }
   virtual bool is_shuffle() const { return false; }
   virtual bool is_unseeded_shuffle() const { return false; }
-  /// Returns why elements may change their positions from one iteration or pass to another; empty: they keep them.
+  /// Returns why an element may have another position in another iteration or pass; empty if positions are fixed.
   virtual std::string_view moves_elements() const { return {}; }
   /// True for take and skip: they select elements by position, and often divide data into training and evaluation.
   virtual bool cuts_by_position() const { return false; }

@@ -62,7 +62,7 @@ int64_t count_values(const TfValues& values) {
       [&](pbf_reader& message) {
         if (values.list == TfList::kFloat) {
           count += int64_t(message.get_packed_float().size());
-        } else {  // Only the last byte of each varint has a highest bit of 0: counts these.
+        } else {  // Counts the bytes whose highest bit is 0: each varint has one, its last byte.
           const std::string_view run = view_of(message);
           count += std::count_if(run.begin(), run.end(), [](char byte) { return (byte & 0x80) == 0; });
         }
@@ -103,7 +103,7 @@ void read_entry(pbf_reader entry, TfValues& values, std::deque<std::string>& mer
         const std::string_view bytes = view_of(feature);
         if (values.list == list) {
           if (merged.empty() || values.bytes.data() != merged.back().data()) merged.emplace_back(values.bytes);
-          // In place, so that joining many parts does not copy each part many times.
+          // Appends to the joined text itself, so that joining many parts does not copy each part many times.
           values.bytes = merged.back().append(bytes);
         } else {
           values.list = list;

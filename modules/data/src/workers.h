@@ -28,14 +28,14 @@ class Workers {
   Workers& operator=(const Workers&) = delete;
 
   Lock lock() { return Lock(shared_->mutex); }
-  /// Tells the workers that there is work: submits a job unless enough jobs run. Releases the lock meanwhile, so the state
-  /// that the step reads may change.
+  /// Tells the workers that there is work: submits a job unless enough jobs run. Releases the lock meanwhile, so other
+  /// threads may change the state that the lock protects.
   void call(Lock& lock);
   /// Waits until another thread calls changed(). That thread does the awaited work, often a user's function, so no deadline
   /// can be set.
   void wait(Lock& lock) { shared_->changed.wait(lock); }
   void changed() { shared_->changed.notify_all(); }
-  /// Returns once no job works; jobs then do no work before resume(). The consumer must do none either.
+  /// Waits until no job works. Jobs then begin no work before resume(), and the consumer must not begin any either.
   void pause(Lock& lock);
   void resume();
 

@@ -105,7 +105,8 @@ class MultiHead final : public Head {
     for (auto& metric : described.metrics) output.metrics.push_back(std::move(metric));
   }
 
-  /// Adds the signatures of a head whose predictions are in `output` already, under keys with the head's name.
+  /// Adds to `output` the signatures of the head named `head`, which are in `described`. The predictions of this head are
+  /// in `output` already, under the keys "<head>/<key>".
   static void add_signatures(HeadOutput& output, const std::string& head, HeadOutput& described) {
     if (described.signatures.empty()) {
       described.signatures = {predict_signature(described)};

@@ -18,10 +18,10 @@
 
 namespace shoal::convert::cpp {
 
-/// The plan of a function's eight-bit code, and the scales of its values.
+/// How a function computes with 8-bit integers: for which nodes (the plan), and with which scales.
 struct Int8Writing {
   Int8Plan plan;
-  std::map<Place, Int8Scale> scales;  ///< The scales of all values that the plan keeps in eight bits.
+  std::map<Place, Int8Scale> scales;  ///< The scale of each value that is stored as 8-bit integers.
 };
 
 /// Returns the writer of a node whose sizes are known. InvalidArgument for an axis that `sizes` lacks.
@@ -66,15 +66,16 @@ class FunctionWriter final : public FunctionText {
   Result<void> write_node(NodeId id, const std::set<Place>& read);
   void copy_to_outputs();
 
-  // Code in eight bits (function_writer_int8.cc).
-  /// True if the node was written in eight bits, or is a part of a layer that is.
+  // Code that computes with 8-bit integers (function_writer_int8.cc).
+  /// Writes the node with 8-bit integers if the plan says so. True if it was written so, or if it is a part of a layer that
+  /// is written so as a whole.
   Result<bool> write_in_int8(NodeId id, const std::set<Place>& read);
   void write_int8_layer(const Int8Layer& layer, OpWriter& head);
   void write_int8_pool(OpWriter& writer, const Value& result);
-  /// The name of a value's eight-bit form; converts the float form first if no node has written the eight-bit form.
+  /// The name of a value's array of 8-bit integers. If no node has written this array, converts the float array first.
   std::string read_int8(const Value& value);
   std::string written_int8(const Value& value, const Int8Scale& scale);
-  /// Writes the conversion to float of a value that exists in eight bits only.
+  /// Writes code that converts a value from 8-bit integers to float, if only the integers were written before.
   void write_float_of(const Value& root);
 
   Result<void> plan();
@@ -85,8 +86,8 @@ class FunctionWriter final : public FunctionText {
   WeightArrays& weights_;
   std::set<std::string>& parts_;
   std::vector<std::string> lines_;
-  std::vector<Root> roots_;             // In the generated code, m<i> is the pointer to root i.
-  std::map<Place, int32_t> root_at_;    // The root (an index of roots_) of each value in the function's own memory.
+  std::vector<Root> roots_;             // The generated code has a pointer m<i> to the memory roots_[i].
+  std::map<Place, int32_t> root_at_;    // For each value in the function's own memory: an index of roots_.
   std::map<Place, std::string> names_;  // The names of values that are parameters of the function.
   std::set<std::string> arrays_;        // The names of the weight arrays that the function reads.
   std::vector<int32_t> over_;           // Indexes of roots_: memory that output 0 of the current node may overwrite.
@@ -97,7 +98,7 @@ class FunctionWriter final : public FunctionText {
     Int8Scale scale;
   };
   std::map<Place, Int8Value> int8_values_;
-  std::set<Place> floats_missing_;  // Values that exist in eight bits only, so far.
+  std::set<Place> floats_missing_;  // Values written so far only as 8-bit integers, not as floats.
   int32_t step_ = 0;
   size_t memory_bytes_ = 0;
 };

@@ -10,7 +10,7 @@
 namespace shoal::convert::cpp {
 namespace {
 
-/// Copies an array of `shape`. At least one of `to` and `from` is dense.
+/// Writes code that copies an array of `shape` from `from` to `to`. At least one of the two is dense.
 void write_copy(OpWriter& w, const Shape& shape, const LoopOperand& to, const LoopOperand& from) {
   write_loops(w, shape, {to, from}, [](const std::vector<std::string>& e) { return e[0] + " = " + e[1]; });
 }

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Names outputs of nodes by keys, and finds the outputs that a function computes.
+/// Place, a key for one output of a node. Functions that find the outputs which a generated function computes and reads.
 #include <set>
 #include <utility>
 #include <vector>

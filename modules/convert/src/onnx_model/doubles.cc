@@ -39,7 +39,7 @@ Result<void> run_add_of_doubles(Call& call) {
   return {};
 }
 
-/// Sums squares over all axes; files need no other sum of float64.
+/// Sums squares over all axes. Shoal writes no ONNX file with another sum of float64.
 Result<void> run_sum_of_squares(Call& call) {
   if (!call.numbers("axes").empty()) return invalid_argument("sums of float64 along some axes are not known here");
   SHOAL_TRY_VOID(call.budget().take({call.in(0).elements()}));

@@ -13,8 +13,8 @@ struct NamedTensor {
   Tensor tensor;
 };
 
-/// DataLoss if the number of elements contradicts the sizes; InvalidArgument for a type, or a way to store elements,
-/// that the reader does not know.
+/// Reads a TensorProto. DataLoss if the number of elements contradicts the sizes. InvalidArgument if the reader does not
+/// know the type of the elements, or the way in which they are stored.
 Result<NamedTensor> read_tensor(const Message& message, int64_t elements_max);
 
 }  // namespace shoal::convert::onnx_model

@@ -6,8 +6,8 @@
 namespace shoal::convert::onnx_model {
 namespace {
 
-/// Takes from the budget the bytes of shape.elements() copies of texts, as if each copy were as long as the longest text of
-/// x.
+/// Subtracts the memory for shape.elements() texts from the call's memory budget, as if each text were as long as the
+/// longest text of x.
 Result<void> take_texts(Call& call, const Tensor& x, const Shape& shape) {
   size_t longest = 0;
   for (const std::string& text : x.strings()) longest = std::max(longest, text.size());

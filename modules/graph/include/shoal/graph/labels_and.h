@@ -4,7 +4,8 @@
 ///
 ///   nn::squared_error({.labels = y, .predictions = net})
 ///
-/// Two bare values in a row do not compile, in either order: with swapped values a loss would often look plausible.
+/// Two values without these names, as in squared_error({y, net}), do not compile: swapped by mistake, they would often give
+/// a loss that looks plausible.
 #include "shoal/graph/graph.h"
 
 namespace shoal {
