@@ -25,12 +25,12 @@ struct Side {
   Endpoint peer;
   std::shared_ptr<const std::string> name;  // The name of the peer.
   LinkOptions options;
-  std::shared_ptr<WaitQueue> receiver;  // Made on this side's strand, before its Connection.
+  std::shared_ptr<WaitQueue> receiver;  // Made on this side's strand, by the constructor of its Connection.
   std::shared_ptr<WaitQueue> senders;
 };
 
-/// Side 0 has connected, side 1 has accepted. Thread-safe, except for the queues of the sides. The destructor posts
-/// nothing.
+/// Side 0 is the task that connected, side 1 the task that accepted. Thread-safe, except for the queues of the sides. The
+/// destructor posts no work to the tasks' strands.
 class Pipe : public std::enable_shared_from_this<Pipe> {
  public:
   Pipe(Side connecting, Side accepting);

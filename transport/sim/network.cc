@@ -150,8 +150,8 @@ void SimNetwork::set_frozen(std::string_view task, bool frozen) {
       if (frozen) continue;
       for (const auto& wire : state_->living_wires()) {
         for (const int index : {0, 1}) {
-          // If the peer fell silent while this process was frozen, the process first has to read what the peer sent before.
-          // So it counts the peer's silence from now on.
+          // If the peer fell silent while this process was frozen, messages that the peer sent before may still be unread.
+          // So the process counts the peer's silence only from now on.
           auto& silent_since = wire->way(1 - index).silent_since;
           if (wire->end(index).process == process && silent_since > since) silent_since = now;
         }

@@ -51,7 +51,7 @@ Validity validity_within(const Issuer& issuer, const Validity& validity) {
   return {validity.begin, std::min(validity.end, issuer.last.value_or(validity.end))};
 }
 
-/// Makes a fresh key and a certificate for it, signed by `issuer`, that cannot sign others.
+/// Makes a fresh key, and a certificate for it that `issuer` signs. The certificate is no CA: it cannot sign others.
 Result<KeyPair> signed_by(const Issuer& issuer, const std::string& subject, const Validity& validity,
                           const CertificateExtensions& more) {
   if (!issuer.last || *issuer.last <= validity.begin)

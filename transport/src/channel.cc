@@ -12,7 +12,7 @@ Channel::Push Channel::push_as(Sender sender, Message& message) {
     std::lock_guard lock(mutex_);
     if (closed_) return Push::kClosed;
     if (sender != Sender::kHasWaited && (waiting_senders_ > 0 || queue_.bytes() >= bytes_max_)) {
-      // Counts the sender under the same lock, so that it is told of any room that becomes free from now on.
+      // Counts the sender before the lock is released, so that the sender is told of any room that becomes free afterwards.
       if (sender == Sender::kWillWait) ++waiting_senders_;
       return Push::kFull;
     }

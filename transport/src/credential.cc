@@ -57,7 +57,8 @@ Result<std::shared_ptr<const Credential>> find_credential(const CredentialSource
                             ") are given; a job has one or the other: leave out the token for certificates, or the "
                             "folder for a token");
   if (sources.tls_dir) {
-    // Rounded down to seconds: a certificate may be valid after 2262, when a time in nanoseconds ends.
+    // Rounds the time down to seconds, as times of certificates are: these may lie after 2262, which is too late for a
+    // 64-bit time in nanoseconds.
     SHOAL_TRY(Certificate certificate, read_certificate(*sources.tls_dir, std::chrono::floor<std::chrono::seconds>(now)));
     return std::make_shared<const Credential>(std::move(certificate));
   }

@@ -13,13 +13,13 @@ inline constexpr uint64_t kBodyBytesMax = kPayloadBytesMax + (uint64_t(64) << 20
 inline constexpr size_t kTextBytesMax = size_t(64) << 20;  // Limits JSON texts: shard specs, counters.
 inline constexpr size_t kVerbBytesMax = 64;
 inline constexpr size_t kNameBytesMax = 256;
-inline constexpr size_t kCanonicalTextBytesMax = 4096;  // Limits Hello's job, strategy, numerics, variables, meaning.
+inline constexpr size_t kCanonicalTextBytesMax = 4096;  // For the texts in a Hello message that describe job and model.
 inline constexpr size_t kSentenceBytesMax = 16 * 1024;
 inline constexpr size_t kPositionBytesMax = 64 * 1024;
 inline constexpr size_t kScalarCountMax = 65536;
 inline constexpr size_t kOrderPushesMax = 1 << 20;
 inline constexpr uint32_t kVerifierDepthMax = 8;
-inline constexpr uint32_t kVerifierTablesMax = 8;  // A valid body has two tables.
+inline constexpr uint32_t kVerifierTablesMax = 8;  // FlatBuffers tables in one body; a valid body has two.
 
 /// The union member for `kind`; NONE for a kind that has no body or does not exist.
 inline wire::Any wire_type(MessageKind kind) {

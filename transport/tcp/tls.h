@@ -24,7 +24,7 @@ inline constexpr const char* kSameCa = "start all tasks of a job with certificat
 
 enum class TlsSide : uint8_t { kClient, kServer };
 
-/// Why a session failed, beyond the errors of any socket.
+/// Why a TLS session failed. These are the reasons that a socket without TLS does not have.
 enum class TlsFailure : uint8_t {
   kNone,
   kOtherKey,   ///< The two sides have different tokens.
@@ -59,7 +59,7 @@ class TlsSession {
   virtual const std::string& failure_text() const = 0;
 };
 
-/// The state that all connections with one credential share. For one thread; sessions keep it alive.
+/// The state that all connections with one credential share. One thread uses it; sessions keep it alive.
 class TlsContext {
  public:
   virtual ~TlsContext() = default;

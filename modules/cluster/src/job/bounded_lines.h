@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Limits the rate and the length of log lines that peers cause, with words that peers choose.
+/// Limits the rate and the length of log lines that a peer causes and whose words the peer chooses.
 #include <cstdint>
 #include <string>
 
@@ -17,7 +17,7 @@ class BoundedLines {
 
  private:
   Environment& env_;
-  SteadyTime logged_until_{};  // Each logged line adds one second. While this is 20 s ahead of now, lines are left out.
+  SteadyTime logged_until_{};  // Each line logged moves it on by 1 s. While it is 20 s after now, no line is logged.
   int64_t unlogged_ = 0;
 };
 

@@ -23,7 +23,8 @@ constexpr int64_t kAnswersMax = 2;
 constexpr auto kResidualPatience = std::chrono::seconds(10);
 // After this time the answer to "residuals" is "more", so that the chief does not consider the server dead.
 constexpr auto kResidualsParked = std::chrono::seconds(20);
-// After this time a "rest" request is answered even without news, so that an interrupted trainer need not wait.
+// How long a "rest" request (of a trainer that makes no more pushes for now) waits for the job's end before it is answered.
+// The time is short, so that a trainer that is interrupted meanwhile need not wait long.
 constexpr auto kRestParked = std::chrono::seconds(1);
 constexpr auto kChangeParked = std::chrono::milliseconds(250);
 constexpr uint64_t kControlBytesMax = uint64_t(64) << 20;
@@ -58,7 +59,8 @@ Task<Result<void>> Requests::handle(Session& session, Message request) {
   }
 }
 
-/// Takes a part of the chief's restore, or of a trainer's residual. `request` outlives this coroutine.
+/// Stores a part of the state that the chief restores, or of a residual that a trainer sends. `request` outlives this
+/// coroutine.
 Task<Result<void>> Requests::take_part(Session& session, const Message& request) {
   SHOAL_CO_TRY(const transport::SnapshotPart part, transport::read_snapshot_part(request));
   const Result<ArenaIndex> arena = parse_arena_name(part.name);
@@ -105,7 +107,7 @@ Task<Result<void>> Requests::handle_pull(Session& session, Message request) {
   co_return co_await core_.reply_parts(session, request.head, std::move(weights));
 }
 
-/// Takes a chunk of a push. The answer follows once all chunks are here, and an order names the push.
+/// Receives a chunk of a push. The push is answered once all its chunks are here, and an order commits or drops it.
 Task<Result<void>> Requests::handle_chunk(Session& session, Message request) {
   const transport::MessageHead head = request.head;
   SHOAL_CO_TRY(const transport::Chunk chunk, transport::read_chunk(request));
@@ -182,8 +184,8 @@ bool Requests::is_newest(const Session& session) const {
   return state_.trainers()[session.trainer].incarnation == session.hello.incarnation;
 }
 
-/// Handles "rest": a trainer makes no more pushes for now. The trainer repeats this request, so that the server learns of
-/// the rest even if an earlier request was lost with its connection.
+/// Handles "rest": a trainer tells that it makes no more pushes for now. The trainer repeats this request, so that the
+/// server is told even if an earlier request was lost with its connection.
 Task<Result<void>> Requests::handle_rest(Session& session, Message request) {
   SHOAL_CO_TRY(const transport::Control control, transport::read_control(request));
   SHOAL_CO_TRY(const Rest rest, parse_rest(control.text));
@@ -258,7 +260,8 @@ Task<Result<void>> Requests::activate(std::string_view text) {
   co_return Result<void>{};
 }
 
-/// Takes a snapshot. The chief asks shard 0 first, whose answer names the commit for all other shards.
+/// Takes a snapshot. The chief asks shard 0 first. The answer of shard 0 says after which commit each other shard has to
+/// take its snapshot.
 Task<Result<Message>> Requests::hold(Session& session, std::string_view text) {
   SHOAL_CO_TRY(const HoldRequest asked, parse_hold_request(text));
   SHOAL_CO_TRY(std::optional<HeldState> held,
@@ -326,7 +329,7 @@ Task<Result<void>> Requests::await_change(std::string_view seen) {
   co_return Result<void>{};
 }
 
-/// Copies the range of an arena into a message.
+/// Copies the range of an arena that `what` names into a message.
 Task<Result<Message>> Requests::read(Result<ArenaRead> what) {
   SHOAL_CO_TRY_VOID(what);
   Message message;
@@ -335,8 +338,9 @@ Task<Result<Message>> Requests::read(Result<ArenaRead> what) {
   co_return message;
 }
 
-/// Waits for the residuals that trainers send when the reply to their next push asks for them. A trainer needs the time of
-/// a step, and time to send as much as a dense gradient. Does not wait if this server was interrupted.
+/// Handles the chief's request to wait until trainers have sent their residuals. A trainer sends its residual when the
+/// reply to its next push asks for it. This takes the time of a step, and time to send as much as a dense gradient. A
+/// server that was interrupted does not wait.
 Task<Result<void>> Requests::handle_residuals(Session& session, Message request) {
   SHOAL_CO_TRY(const transport::Control control, transport::read_control(request));
   const bool now = control.text == "now";

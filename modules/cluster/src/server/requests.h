@@ -14,7 +14,7 @@ class Requests {
   /// `core` and `commits` outlive this object.
   Requests(ServerCore& core, Commits& commits);
 
-  /// Carries out `request` and answers it: at once or, if it is a push, when an order names the push. An error ends the
+  /// Carries out `request` and answers it. A push is answered only when an order commits or drops it. An error ends the
   /// connection.
   Task<Result<void>> handle(Session& session, transport::Message request);
   transport::Message welcome(const Session& session);

@@ -17,8 +17,8 @@ Sequencer::Sequencer(size_t shards, size_t trainers, std::unique_ptr<UpdateStrat
   progress_.trainers.resize(trainers);
 }
 
-/// Resets the state when the model is loaded anew. Keeps the numbers of the pushes that orders have named, and the excluded
-/// processes.
+/// Resets the state when the model is loaded anew. Keeps two things: for each trainer, the number of the newest push that
+/// an order has committed or dropped; and the processes that were excluded.
 void Sequencer::restart() {
   progress_ = {.trainers = std::vector<Participant>(progress_.trainers.size())};
   global_step_ = 0;
@@ -43,7 +43,7 @@ Participant* Sequencer::participant(int trainer) {
   return known ? &progress_.trainers[size_t(trainer)] : nullptr;
 }
 
-/// Cancels the trainer's permissions for extra pushes, since its first push for the next commit was dropped.
+/// Takes back the permissions for extra pushes that next_grant() gave the trainer.
 void Sequencer::ungrant(int trainer) {
   if (Participant* const own = participant(trainer)) own->granted = 0;
 }
@@ -59,15 +59,15 @@ void Sequencer::abandon(const PushId& newest) {
   if (newest.number == 0 || is_over(newest)) return;
   decide(newest);
   ungrant(newest.trainer);
-  asked_.push_back({.kind = OrderKind::kDrop, .pushes = {newest}});  // Shards also drop older pushes of this process.
+  asked_.push_back({.kind = OrderKind::kDrop, .pushes = {newest}});  // Shards also drop the process's older pushes.
 }
 
 void Sequencer::deactivate(int trainer) {
   if (Participant* const resting = participant(trainer)) resting->active = false;
 }
 
-/// Deactivates the trainer. Drops its pushes first: otherwise a push that the last shard reports later would make the
-/// trainer active again.
+/// Deactivates the trainer, which makes no more pushes for now, so that no commit waits for it. Drops its pushes first:
+/// otherwise a shard that has received one of them, and reports it later, would make the trainer active again.
 void Sequencer::rest(const PushId& newest) {
   abandon(newest);
   deactivate(newest.trainer);
@@ -144,7 +144,8 @@ void Sequencer::seal() {
   if (!left_over.empty()) asked_.push_back({.kind = OrderKind::kDrop, .pushes = std::move(left_over)});
 }
 
-/// Notes that an order commits or drops the push `id`: neither this push nor the older ones of its process wait any longer.
+/// Notes that an order commits or drops the push `id`. Neither this push nor an older one of the same process waits for an
+/// order any more.
 void Sequencer::decide(const PushId& id) {
   pending_.erase(pending_.lower_bound({id.trainer, id.incarnation, 0}), pending_.upper_bound(id));
   std::erase_if(whole_, [&id](const WholePush& push) {
@@ -185,7 +186,8 @@ std::optional<Order> Sequencer::next_commit() {
   return give(std::move(order));
 }
 
-/// Allows the first trainer that has delivered all its allowed pushes to make one more for the next commit.
+/// Permits one more push for the next commit. The permission goes to the first trainer that has delivered all the pushes
+/// that it was permitted to make before.
 std::optional<Order> Sequencer::next_grant() {
   for (const WholePush& push : whole_) {
     Participant* const trainer = participant(push.id.trainer);

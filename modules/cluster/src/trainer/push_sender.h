@@ -36,7 +36,7 @@ class PushSender final : public backends::UpdateListener {
   /// Called on the strand while the program runs: sends the complete parts to one server, until `stop`; send_rest()
   /// sends the parts that are still queued then. A lost connection is no error here: send_rest() will report it.
   Task<Result<void>> send_made(size_t server, StopToken stop);
-  /// Sends the parts that have not been sent; the closing chunk comes last.
+  /// Sends the parts that have not been sent. The last chunk is the closing one, which also has the push's scalars.
   Task<Result<void>> send_rest(size_t server);
   /// Sends all chunks again, over a new connection.
   Task<Result<void>> send_again(size_t server);
@@ -48,7 +48,7 @@ class PushSender final : public backends::UpdateListener {
  private:
   struct Part {
     size_t server = 0, index = 0;  // The part is number `index` among the server's parts.
-    uint32_t updates = 0;          // The number of gradients in the part; 0 if it is sent only after the program has run.
+    uint32_t updates = 0;          // The gradients in the part if it may be sent while the program runs; else 0.
     uint32_t missing = 0;          // How many gradients of the part are not computed yet. Used on the compute thread.
     bool sent = false;             // True once this step has sent the part. Used on the strand only.
   };

@@ -20,8 +20,8 @@ class ResidualExchange {
   /// Sends the residuals (from before or after the newest push) that servers have asked for. Best effort: training goes
   /// on without them.
   virtual Task<Result<void>> hand_in_asked() = 0;
-  /// Called when no push follows: sends the present residual to all servers. Best effort: after the time `enough` it begins
-  /// to send no further part of the residual.
+  /// Called when no push follows: sends the present residual to all servers. Best effort: once the time `enough` has come,
+  /// sends no further part of the residual.
   virtual Task<Result<void>> hand_in_last(SteadyTime enough, Deadline deadline) = 0;
   /// Continues from the residual that the servers have for this trainer.
   virtual Task<Result<void>> fetch() = 0;

@@ -20,7 +20,7 @@
 namespace shoal::cluster {
 
 struct RendezvousOptions {
-  Place place;  ///< The place has passed check_rendezvous(), and the job has at least two tasks.
+  Place place;  ///< Rank and job size, which check_rendezvous() has accepted. At least two tasks.
   /// The transport schemes of the rendezvous and of the address at which the task itself will listen.
   std::string meeting_scheme = "tcp";
   std::string task_scheme = "tcp";
@@ -51,9 +51,9 @@ class Rendezvous {
   Rendezvous(const Rendezvous&) = delete;
   Rendezvous& operator=(const Rendezvous&) = delete;
 
-  /// Waits for the other ranks, once. Afterwards the task's port is free for the task to listen on, and the rendezvous
-  /// goes on in the background. DeadlineExceeded naming the missing ranks; FailedPrecondition if the job, size, rank or
-  /// credential of a rank contradicts rank 0; Unavailable if rank 0's address is taken; Cancelled on an interrupt.
+  /// Waits until all ranks have joined. Call it once. Afterwards the task's port is free for the task to listen on, and the
+  /// rendezvous goes on in the background. DeadlineExceeded naming the missing ranks; FailedPrecondition if the job, size,
+  /// rank or credential of a rank contradicts rank 0; Unavailable if rank 0's address is taken; Cancelled on an interrupt.
   Task<Result<Gathering>> meet();
   /// Runs the rendezvous until `stop`, then closes it.
   Task<Result<void>> attend(StopToken stop);

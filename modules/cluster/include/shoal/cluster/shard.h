@@ -33,7 +33,7 @@ using ParallelFor = std::function<void(int64_t count, const UniqueFunction<void(
 /// What one trainer contributes to an update.
 struct Contribution {
   std::span<const std::byte> gradients;  ///< The gradients of all variables, in the layout of the weights.
-  std::span<const double> scalars;       ///< The scalars of the push.
+  std::span<const double> scalars;       ///< The scalars of the push, such as learning rates.
   /// Gradients as rows, by segment; null or missing if a segment's gradient is in `gradients`.
   std::span<const SegmentRows* const> rows = {};
 };
@@ -142,7 +142,7 @@ class Shard {
   // may write it.
   std::unique_ptr<std::atomic<size_t>> poisoned_;
   // For each piece of the update and each push: a pointer to the gradient, and the gradient's scale. Every apply() reuses
-  // this memory, so that steps allocate nothing, unless they merge lazy rows of several contributors.
+  // this memory. So a step allocates nothing, unless it merges lazy rows of several contributors.
   std::vector<const float*> gradients_;
   std::vector<float> scales_;
 };
