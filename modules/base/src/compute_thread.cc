@@ -62,7 +62,7 @@ void ComputeThread::run() {
     OffloadWaiter& waiter = *running_;
     lock.unlock();
     waiter.ended_ = run_awaited(*waiter.work_, "offloaded work");
-    loop_.wake(waiter);  // The waiter still exists: remove() waits while it is running_.
+    loop_.wake(waiter);  // `waiter` still exists: remove() waits while running_ points to it.
     lock.lock();
     running_ = nullptr;
     finished_.notify_all();

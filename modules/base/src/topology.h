@@ -7,10 +7,11 @@
 
 namespace shoal {
 
-/// The number of cores behind the processors `numbers` (as an affinity mask counts them). Hyper-threads of one core count
-/// once, according to each processor's `topology/core_cpus_list` or, before Linux 5.3, `thread_siblings_list`. A processor
-/// whose files are missing or malformed counts as a core of its own. Source: the kernel's
-/// Documentation/admin-guide/cputopology.rst. `root`: the folder that contains /sys (tests have their own).
+/// The number of cores to which the processors `numbers` belong. (Processors have the numbers that an affinity mask uses.)
+/// Processors that are hyper-threads of one core count as one core. Each processor's file `topology/core_cpus_list` (before
+/// Linux 5.3 `thread_siblings_list`) lists these hyper-threads. A processor whose files are missing or malformed counts as
+/// a core of its own. Source: the kernel's Documentation/admin-guide/cputopology.rst. `root`: the folder that contains /sys
+/// (tests have their own).
 int count_cores(std::span<const int> numbers, const std::string& root = "");
 
 /// The processors among `numbers` whose cores have at least half the capacity of the fastest, according to each

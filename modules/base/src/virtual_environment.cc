@@ -107,8 +107,8 @@ void VirtualEnvironment::sometimes(std::string_view point) {
   }
 }
 
-/// Posts work that does nothing: whenever work of a task has run, the driver lets the task's program run if it can go on.
-/// This starts the program.
+/// Starts the task's program by posting work that does nothing: each time the virtual world has run some work of a task, it
+/// also runs the task's program for as long as the program can go on.
 void VirtualEnvironment::begin_program() {
   post([] {});
 }

@@ -25,10 +25,11 @@ class EarlierSave {
     const TensorEntry* tensor;
     Piece piece;
   };
-  /// Finds the rows of `segment` in the previous checkpoint: a piece of a file, and the patches of rows that changed later.
-  /// Gives each of these files a second name, so that the data stay even if the previous checkpoint is deleted. Returns
-  /// nothing if no piece has exactly these rows, if a file cannot have a second name, if a patch is damaged, if the patches
-  /// are too long, or if too much of the piece's file is unused.
+  /// Finds the rows of `segment` in the previous checkpoint. They are a contiguous part of a file (a Piece), perhaps with
+  /// patches: lists, in other files, of what changed in these rows later. Gives each of the files a second name, so that
+  /// the data stay even if the previous checkpoint is deleted. Returns nothing if no Piece has exactly these rows, if a
+  /// file cannot have a second name, if a patch is damaged, if the patches are too long, or if too much of the Piece's file
+  /// is unused.
   std::optional<Found> find(const Segment& segment);
   /// Reads the rows that find() found. With `compares_file`, the bytes that the stream reads also go into the checksum of
   /// the file, so that is_intact() need not read them again. Open one such stream for each piece of the file.
@@ -43,8 +44,8 @@ class EarlierSave {
   /// Returns Unavailable: two readings of the previous checkpoint gave different bytes, so this save cannot use it.
   Error unsteady(const std::string& why);
   bool is_unsteady() const { return unsteady_; }
-  /// Makes the files of `piece` a part of the new checkpoint. `piece` names files by their indexes in the earlier manifest;
-  /// the result is the same piece with the numbers that these files have in PendingFiles.
+  /// Makes the new checkpoint share the files that contain the rows of `piece` and their patches. `piece` names these files
+  /// by their indexes in the earlier manifest; the result names the same files by their indexes in PendingFiles.
   Piece take(Piece piece);
 
  private:
@@ -57,8 +58,8 @@ class EarlierSave {
   PendingFiles& files_;
   const std::string folder_;
   const std::unique_ptr<Reader> reader_;
-  // By the index of a file in the earlier manifest: the number in PendingFiles of the second name that link() gave this
-  // file. Nothing: the file could not get a second name.
+  // The key is the index of a file in the earlier manifest. link() gave this file a second name, whose index in
+  // PendingFiles is the value. Nothing: the file could not get a second name.
   std::map<uint32_t, std::optional<uint32_t>> links_;
   std::map<uint32_t, FileCheck> checks_;  // By file.
   std::map<uint32_t, bool> intact_;       // By file: the result of is_intact(), once it was called for a piece of the file.

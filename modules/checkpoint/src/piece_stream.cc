@@ -15,7 +15,7 @@ Result<void> RegionReader::read(std::span<std::byte> out) {
     if (buffer_at_ == buffer_.size()) {
       if (left_ == 0) return data_loss("a patch and its units differ in size");
       buffer_.resize(size_t(std::min(left_, std::max<uint64_t>(kReadBytes, out.size()))));
-      buffer_at_ = buffer_.size();  // Marks the buffer as empty, in case reading fails.
+      buffer_at_ = buffer_.size();  // If reading fails, no byte of the buffer counts as read.
       SHOAL_TRY_VOID(file_->read_at(at_, buffer_));
       checksum_.update(buffer_);
       at_ += buffer_.size();
@@ -78,8 +78,8 @@ Result<void> PieceStream::compare(uint32_t file, uint64_t found, uint64_t expect
   return damaged(file, "checksum " + to_hex(found) + ", expected " + to_hex(expected));
 }
 
-/// Reads the patch's next changed unit. The unit number in the file may be wrong, since finish() compares the checksums
-/// only at the end, so the number is checked here.
+/// Reads the next changed unit (block of bytes) from the patch's file. Checks the unit's number here, since the file may be
+/// damaged, and finish() compares the checksums only at the end.
 Result<void> PieceStream::advance(Cursor& cursor) const {
   const Patch& patch = cursor.patch;
   const std::optional<uint64_t> before = cursor.number;
@@ -101,8 +101,8 @@ Result<void> PieceStream::advance(Cursor& cursor) const {
   return done;
 }
 
-/// Applies a patch to `out`, which contains the bytes of the piece from offset at_ on: copies the changed units, or the
-/// parts of them, that lie in this range.
+/// Applies one patch, a list of blocks (units) of the piece's bytes that changed later. `out` contains the piece's bytes
+/// from offset at_ on. Overwrites the bytes of `out` that lie in changed units with the new contents.
 Result<void> PieceStream::apply(Cursor& cursor, std::span<std::byte> out) const {
   if (at_ == 0) SHOAL_TRY_VOID(advance(cursor));
   const uint64_t out_end = at_ + out.size();

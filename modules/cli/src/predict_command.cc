@@ -14,8 +14,8 @@
 namespace shoal::cli {
 namespace {
 
-/// Names of columns or predictions as the user wrote them in an option: records of CSV, so that a name may have a comma in
-/// it.
+/// Names of columns or predictions, as the user wrote them in an option. Each text is a list of names in the form of a CSV
+/// record, so a name that contains a comma can be quoted.
 using NameLists = std::vector<std::string>;
 
 struct PredictArguments {

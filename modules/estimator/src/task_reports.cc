@@ -34,7 +34,8 @@ TaskReport joined(const TaskReport& first, const TaskReport& second) {
   return both;
 }
 
-/// Joins the reports of each task of `model_dir`, in the order of the first reports. Includes tasks without a folder.
+/// Joins the reports of each task into one report per task, in the order of each task's first report. Uses only reports
+/// about `model_dir`, and reports without a model_dir.
 std::vector<TaskReport> by_task(const std::vector<TaskReport>& reports, const std::string& model_dir) {
   std::vector<TaskReport> tasks;
   for (const TaskReport& report : reports) {
@@ -116,7 +117,7 @@ ExperimentReport TaskReports::merged(const CommandLine& line) const {
   const std::lock_guard lock(mutex_);
   ExperimentReport whole{
       .parameters = parameters_of(line), .model_dir = model_dir_, .trial = trial_, .version = SHOAL_VERSION};
-  // If there were several trainings, the report is about the last one.
+  // If there were several trainings, the later ones overwrite these fields, so the report is about the last one.
   for (const TaskReport& report : reports_) {
     if (!report.model_dir.empty()) whole.model_dir = report.model_dir;
   }

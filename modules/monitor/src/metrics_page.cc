@@ -77,7 +77,7 @@ class PageWriter {
 
  private:
   const MetricsPageFacts& facts_;
-  std::vector<std::string> labels_;  // The labels of each task.
+  std::vector<std::string> labels_;  // For each task, its labels in Prometheus's format: task="...",role="..."
   std::string name_, text_;
 };
 

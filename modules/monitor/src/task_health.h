@@ -16,8 +16,8 @@ struct HealthReport {
   std::string text;  ///< "ok" or "not ok", and a line for each task.
 };
 
-/// Used on the endpoint's thread. It posts work to each strand, and the work sets an atomic flag as the answer, so no
-/// thread waits for another.
+/// Used on the thread of the metrics endpoint. Asks each task by posting work to the task's strand. The work answers by
+/// setting an atomic flag, so no thread waits for another.
 class TaskHealth {
  public:
   /// A task is unhealthy if it gives no sign of life for `deadline` while it trains or serves, or for ten times as long in
@@ -31,7 +31,7 @@ class TaskHealth {
 
  private:
   struct Probe {
-    std::shared_ptr<std::atomic<bool>> answered;  // The work posted to the strand sets it. Null: no work was posted.
+    std::shared_ptr<std::atomic<bool>> answered;  // Set by the work that look() posts to the strand. Null: none was posted.
     SteadyTime asked{};
     SteadyTime alive{};  // The last sign of life of the task.
     uint64_t progress = 0;

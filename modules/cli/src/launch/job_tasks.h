@@ -37,7 +37,7 @@ struct JobWide {
   std::string run;                     ///< SHOAL_RUN.
   std::optional<std::string> token{};  ///< SHOAL_TOKEN; nothing if the user has given one, or if none is needed.
   std::optional<std::string> trial{};  ///< SHOAL_TRIAL, if this launch is a trial of a search.
-  bool gives_way = false;              ///< SHOAL_ON_SIGTERM=leave: tasks save and end on a SIGTERM.
+  bool gives_way = false;              ///< Sets SHOAL_ON_SIGTERM=leave: tasks save their state and end on a SIGTERM.
   bool shows_table = false;            ///< Sets SHOAL_PROGRESS_SECS=1: tasks log progress each second, for a table.
 };
 /// Returns the variables that a launch adds to a task's environment.
@@ -46,7 +46,7 @@ std::vector<Variable> variables_of(const std::string& tf_config, const JobWide& 
 /// The command that the process of each task runs.
 struct JobCommand {
   std::vector<std::string> program;    ///< The program, and its arguments. Not empty.
-  std::vector<std::string> wrapper{};  ///< A command that runs the command behind it: an emulator, a debugger, taskset.
+  std::vector<std::string> wrapper{};  ///< Words to put in front of the program: an emulator, a debugger, taskset.
 
   std::vector<std::string> words() const;
 };

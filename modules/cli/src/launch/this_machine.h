@@ -17,7 +17,7 @@ class ThisMachine final : public Machines {
   std::string host(size_t) const override { return ""; }
   std::string where(size_t) const override { return ""; }
   std::vector<LastCommand> last_commands() const override { return {}; }
-  /// Errors: those of find_program().
+  /// Finds the file of the job's program. Errors: those of find_program().
   Result<void> prepare(SignalInbox& inbox) override;
   Result<std::vector<std::string>> choose_addresses() override;
   Result<TaskProcess> start(size_t task, const TaskStart& how, TaskStream output, TaskStream errors) override;

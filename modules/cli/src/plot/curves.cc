@@ -174,8 +174,8 @@ std::vector<Run> coloured_runs(const std::vector<RunToDraw>& runs, const std::ve
   for (const RunToDraw& run : runs) coloured.push_back({run.name, std::nullopt, run.parameters});
   std::vector<std::pair<double, size_t>> order;  // Ascending.
   for (size_t i = 0; i < runs.size(); ++i) order.emplace_back(INFINITY, i);
-  // Chooses the metric by which runs are ranked. Prefers metrics whose name tells whether higher or lower is better, and
-  // among these a metric of evaluations to a metric of training.
+  // Chooses the metric by which runs are ranked. The first choice is a metric whose name tells whether higher or lower is
+  // better. Of equal choices, a metric of evaluations comes before a metric of training.
   const auto ranked = std::max_element(keys.begin(), keys.end(), [](const Key& a, const Key& b) {
     const auto rank = [](const Key& key) {
       return (tuning::implied_goal(key.tag).has_value() ? 2 : 0) + !key.source.empty();

@@ -49,7 +49,8 @@ double labels_width(const std::vector<EndLabel>& labels) {
   return width == 0 ? 12 : width + 18;
 }
 
-/// Moves labels apart so that each has `height`, as near to the ends of their lines as possible.
+/// Moves labels up or down until they do not overlap. Each label needs `height`, and stays as near to the end of its line
+/// as possible.
 void spread(std::vector<EndLabel>& labels, double top, double bottom, double height) {
   std::sort(labels.begin(), labels.end(), [](const EndLabel& a, const EndLabel& b) { return a.wanted < b.wanted; });
   double least = top + height / 2;

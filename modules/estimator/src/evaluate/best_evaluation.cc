@@ -34,7 +34,7 @@ class PastReader {
   }
 
  private:
-  ByStep numbers_;      // By step: numbers of evaluations whose last record was not read yet.
+  ByStep numbers_;      // By step: the metrics read so far of an evaluation whose last record is still to come.
   ByStep evaluations_;  // For each step, the last complete evaluation in the order of the files.
 };
 

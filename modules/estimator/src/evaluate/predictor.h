@@ -14,8 +14,9 @@ namespace shoal {
 
 class Predictor {
  public:
-  /// `keys`: the names of the predictions to compute; empty: all. InvalidArgument, listing keys and predictions, if no key
-  /// names a prediction, or if keys are given although the model's only prediction has no name.
+  /// `keys`: the names of the predictions to compute; empty: all. InvalidArgument if none of `keys` is the name of a
+  /// prediction (the error lists the keys and the predictions), or if there are keys although the model's only prediction
+  /// has no name.
   static Result<std::unique_ptr<Predictor>> make(std::unique_ptr<BuiltModel> model, LoadedVariables variables,
                                                  const std::vector<std::string>& keys, const NamedValues& fetches = {});
 
@@ -23,7 +24,7 @@ class Predictor {
   /// hooks feed, and says whether they fetch values. If they do, `values` must be given. It receives the fetched values as
   /// views, which are valid until the next call.
   Result<data::TensorMap> predict(data::Batch& batch, const StepRequest& request = {}, StepValues* values = nullptr);
-  /// Computes values for hooks once, from a batch that was predicted before.
+  /// Computes the values `values` of the model, which a hook wants only once, from a batch that was predicted before.
   Result<std::vector<std::pair<std::string, Tensor>>> compute_once(const NamedValues& values, const data::Batch& batch);
   const BuiltModel& model() const { return *model_; }
   BuiltModel& model() { return *model_; }

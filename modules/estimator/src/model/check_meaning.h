@@ -13,14 +13,15 @@ namespace shoal {
 
 /// Checks that `model` has the meaning (vocabularies, classes and so on) that the file `where` ("checkpoint
 /// m/model.ckpt-20") records: `recorded`. An empty `recorded` agrees with every model. If they differ, returns
-/// FailedPrecondition, or only logs a warning if the config accepts a changed model. Both texts name the difference.
+/// FailedPrecondition, or only logs a warning if the config accepts a changed model. The error or warning names the
+/// difference.
 Result<void> check_meaning(Logger& log, const RunConfig& config, std::string_view recorded, const std::string& where,
                            const BuiltModel& model, Mode mode);
 
 /// The texts with which a checkpoint describes the model that its weights belong to.
 struct RecordedModel {
-  std::string_view meaning = {};  ///< What the model's numbers stand for (Meaning::encode()); empty: not known.
-  std::string_view rest = {};     ///< encode_rest(); empty: not known.
+  std::string_view meaning = {};  ///< What the model's ids and logits stand for (Meaning::encode()); empty: not known.
+  std::string_view rest = {};     ///< The model's constants and rules (encode_rest()); empty: not known.
 };
 
 /// Checks whether evaluation, prediction or export may use the weights of the recorded model: check_meaning() has to pass,

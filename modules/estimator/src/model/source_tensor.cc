@@ -138,7 +138,8 @@ Tensor sum_of(const Tensor& first, const Tensor& second) {
   return sum;
 }
 
-/// The type after one step. `other` is the type of the tensor that the step joins or adds.
+/// The type that a tensor of the type `type` has after `step`. `other` is the type of the second tensor, if `step` joins or
+/// adds two tensors.
 Result<TensorType> type_after(const Step& step, const TensorType& type, const TensorType& other) {
   switch (step.kind) {
     case Step::Kind::kTranspose: return with_shape(type, transposed_shape(type.shape, step.numbers));

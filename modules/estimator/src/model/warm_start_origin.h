@@ -13,7 +13,7 @@
 
 namespace shoal {
 
-/// The open source of a warm start. One thread at a time may use it.
+/// The checkpoint or file from which a warm start takes tensors, opened for reading. One thread at a time may use it.
 class WarmStartOrigin {
  public:
   /// Opens the source that WarmStart::from names, and reads it once, so that damage is found before any part of it is used.

@@ -21,7 +21,8 @@ namespace shoal::checkpoint {
 /// A value type: decide on a copy, and replace the original once the list is written. One thread at a time.
 class HoursRule {
  public:
-  /// `hours`: about one checkpoint in so many hours stays on disk for good; greater than 0. Nothing: none does.
+  /// `hours`: about one checkpoint in so many hours stays on disk for good; greater than 0. Without a
+  /// value no checkpoint stays for good.
   HoursRule(SteadyTime training_start, std::optional<double> hours);
 
   /// Notes that `name` ("model.ckpt-200") was saved at `when`. A later save of the same name replaces the time.

@@ -29,8 +29,8 @@ class SessionLink {
   int number() const { return outbox_.number(); }
   int waits_to_write() const { return outbox_.waits_for(); }
   std::optional<SteadyTime> next_time() const { return kill_at_ ? std::min(*kill_at_, next_beat_) : next_beat_; }
-  /// Tells the script every kBeatEvery that the launcher still runs. Returns false if the caller has to kill the session,
-  /// because it has not ended within kKillLimit after SIGKILL was sent to the task.
+  /// Tells the script every kBeatEvery that the launcher still runs. Returns false if SIGKILL was sent to the task and the
+  /// session has not ended within kKillLimit; then the caller has to kill the session.
   bool time_passed(SteadyTime now);
 
   /// Takes output of the session, and returns the part of these bytes that the program wrote.

@@ -43,10 +43,10 @@ struct EarlyStoppingOptions {
 };
 
 // All functions raise InvalidArgument for an empty metric, a threshold that is NaN, a number of steps that is not positive,
-// and a negative min_steps. They also raise it if both run_every_secs and run_every_steps are set, or neither, or one that
-// is not greater than 0. A result that lacks the metric is skipped, with one warning. If an event file is damaged, the
-// results behind the damage are skipped, too. If a folder cannot be read, the hook warns and tries again after the next
-// interval.
+// and a negative min_steps. Exactly one of run_every_secs and run_every_steps has to be set, to a value greater than 0;
+// anything else is InvalidArgument, too. A result that lacks the metric is skipped, with one warning. If an event file is
+// damaged, the results behind the damage are skipped, too. If a folder cannot be read, the hook warns and tries again after
+// the next interval.
 
 /// Stops once any result of `metric` is greater than `threshold`.
 std::shared_ptr<Hook> stop_if_higher(std::string metric, double threshold, EarlyStoppingOptions options = {});

@@ -30,8 +30,8 @@ struct Experiment {
 /// RunConfig::replace() made, because the config holds the task's place in the cluster and the receiver of its report.
 using ExperimentFn = std::function<Experiment(RunConfig config, const CommandLine& line)>;
 
-/// The main of a program with one experiment: run() (run.h) with run_experiment() as its body. The exit status is that of
-/// run().
+/// For the main() of a program with one experiment: calls run() (run.h) with a function that calls run_experiment() below.
+/// Returns the exit status that run() returns.
 int run_experiment(int argc, const char* const* argv, const ProgramInfo& program, const ExperimentFn& make);
 
 /// Makes the experiment, trains and evaluates it, and returns a report. A program may call it any number of times, each

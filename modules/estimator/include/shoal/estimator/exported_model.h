@@ -92,8 +92,8 @@ Result<ExportContents> try_describe_export(const std::string& folder);
 // An export does not contain the program's own ops that its model uses (Estimator::use_ops()). The argument `ops` supplies
 // them:
 //   load_exported_model(folder, {}, {squash()});
-// An op of the graph that neither `ops` nor Shoal has is NotFound. An op of another version is FailedPrecondition, which
-// names it.
+// Raises NotFound for an op of the graph that neither `ops` nor Shoal has, and FailedPrecondition, naming the op, for an op
+// that `ops` has in another version.
 
 /// Loads the whole export in `folder` and checks its checksums, those of assets too. (An export of a version before
 /// 2026-11-27 has checksums of only its weights: damage to its other files can go unnoticed.) Raises NotFound if there is

@@ -114,8 +114,9 @@ Result<OnSigterm> parse_on_sigterm(std::string_view name, std::string_view where
 
 struct UpdateStrategyOptions {
   UpdateStrategyKind kind = UpdateStrategyKind::kAsync;
-  /// For sync, the number of gradients per update: from 1 to the number of trainers (trainers beyond it are backups), or a
-  /// multiple of the number of trainers. Default: the number of trainers.
+  /// For sync, the number of gradients per update: a number from 1 to the number of trainers, or a multiple of the number
+  /// of trainers. With fewer gradients than trainers, the slowest trainers of each step are backups: their gradients are
+  /// dropped. Default: the number of trainers.
   std::optional<int64_t> replicas_to_aggregate = {};
   /// For sync, optional: the number of trainers, chief included. RunConfig refuses any other value.
   std::optional<int64_t> total_replicas = {};
@@ -199,7 +200,8 @@ struct RunConfigOptions {
   /// True: writes the graph description beside the checkpoints.
   bool save_model_description = true;
   /// True: continues with the weights of a checkpoint that was trained with other words, classes, buckets or boundaries
-  /// than the model has (meaning.h). A warning names the differences, and later checkpoints record those of the model.
+  /// than the model has (meaning.h). A warning names the differences. Later checkpoints record the model's words, classes,
+  /// buckets and boundaries.
   bool accept_changed_model = false;
   /// Allows infinite losses and norms, updates that write values that are not finite, and checkpoints with such values. By
   /// default these end training with NanLoss, and nothing of that step is saved. A loss that is NaN always ends training.
@@ -226,9 +228,10 @@ struct RunConfigOptions {
   /// interrupt signal. A lone evaluate(), predict() or export_model() ends with Cancelled. The request is noticed between
   /// steps, and while an input element is made (IterateOptions::stop).
   StopToken stop = {};
-  /// The caller's own environment, in which every call with this config runs, one training at a time. It has its own
-  /// log, storage and stop, so log_sink, storage and stop above stay unset. Not for run_cluster(), whose tasks need one
-  /// each. Default: each call makes a production environment from those three members.
+  /// The caller's own environment, in which every call with this config runs, one training at a time. It has a log, a
+  /// storage and a stop token of its own, so the members log_sink, storage and stop above have to stay unset. Not for
+  /// run_cluster(), whose tasks need one environment each. Default: each call makes a production environment from those
+  /// three members.
   std::shared_ptr<Environment> environment = {};
 };
 
@@ -285,10 +288,11 @@ class RunConfig {
   ///
   /// If variables give this process a rank in a group, the call waits for the processes of all ranks (a rendezvous), for at
   /// most `ready_timeout_secs`. A thread of this process lets the processes of other ranks find this task for as long as
-  /// this config or a copy of it lives. Raises DeadlineExceeded, naming the
-  /// missing ranks, the other errors of cluster::Rendezvous::meet(), and Cancelled on an interrupt.
+  /// this config or a copy of it lives. Raises DeadlineExceeded, naming the missing ranks, the other errors of
+  /// cluster::Rendezvous::meet(), and Cancelled on an interrupt.
   ///
-  /// `host`: the TaskHost of the new config, as in with_host(). Null: none, and a rendezvous uses process_host().
+  /// `host`: the TaskHost of the new config, as in with_host(). Null: the config has none, and a rendezvous uses
+  /// process_host().
   static RunConfig from_environment(RunConfigOptions options = {}, const cluster::GetEnv& getenv = cluster::process_getenv,
                                     Logger* log = nullptr, std::shared_ptr<const TaskHost> host = nullptr);
   /// from_environment() with errors as values, for programs that are built without exceptions (docs/errors.md).
@@ -387,7 +391,7 @@ class RunConfig {
     using T = std::remove_cvref_t<std::invoke_result_t<Make>>;
     return value_or_raise(try_learned<T>(name, std::move(make)));
   }
-  /// learned() that returns errors as values.
+  /// Like learned(), but returns errors as values.
   template <class T, class Make>
   Result<T> try_learned(std::string_view name, Make make) const {
     LearnedCalls calls;

@@ -56,8 +56,9 @@ struct TaskHost {
   /// A parameter server computes updates of more bytes than this on other threads. Only simulations set this limit
   /// (ParameterServerOptions::bytes_on_strand).
   std::optional<uint64_t> bytes_on_strand = {};
-  /// The size from which a variable, or several together, travel between servers and trainers as a message of their own
-  /// (ShardSpec::own_part_bytes). Simulations use less, so that their small models need several messages, too.
+  /// Between servers and trainers, a variable of at least this many bytes is sent as a message of its own. Smaller
+  /// variables share a message, which ends once it has this many bytes (ShardSpec::own_part_bytes). Simulations use fewer
+  /// bytes, so that their small models need several messages, too.
   uint64_t own_part_bytes = cluster::kOwnPartBytes;
   /// Each checkpoint contains all bytes of tensors smaller than this. Larger tensors may share unchanged bytes with earlier
   /// checkpoints (checkpoint::Sharing::bytes_min).

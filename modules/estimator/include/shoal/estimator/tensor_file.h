@@ -20,7 +20,7 @@ class TensorFile {
  public:
   struct Entry {
     std::string name;
-    std::string file_dtype;      ///< The type in the words of the file's format: "F16" in safetensors, "float32" in NPZ.
+    std::string file_dtype;      ///< The element type as the format spells it: "F16" in safetensors, "float32" in NPZ.
     std::optional<DType> dtype;  ///< The type of the tensor that read() returns. None: read() refuses the tensor.
     Shape shape;
   };

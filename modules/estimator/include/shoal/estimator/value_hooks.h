@@ -30,7 +30,7 @@ struct ToldValue {
   ToldValue(std::string n);  // NOLINT: an implicit conversion
   ToldValue(std::string n, Value v);
   std::string name;
-  std::optional<Value> value = {};  ///< None: the hook finds it by HookSetup::value(name).
+  std::optional<Value> value = {};  ///< None: the hook calls HookSetup::value(name) to get the value.
 };
 
 /// Names and values, in the order in which they were given to the hook. The views are valid only during the call that
