@@ -42,8 +42,8 @@ std::unique_ptr<Kernel> of_images(const Context& context, const Convolution& who
   return kernel;
 }
 
-/// The gradient of filters [begin, end) for one image. It is computed from a copy of the channels of dy that belong to
-/// these filters.
+/// Filters [begin, end), whose gradient for one image is computed on its own, from a copy of the channels of dy that belong
+/// to these filters.
 struct FilterRange {
   int64_t begin, end;
   Convolution part;

@@ -21,7 +21,7 @@ Convolution::Convolution(const Context& context, const Attributes& attributes, c
   const std::vector<int64_t>& padding = attributes.get_ints("padding");  // Top, bottom, left, right.
   const std::vector<int64_t> dilation = attributes.get_ints("dilations", {1, 1});
   strides = {stride[0], stride[1]};
-  dilations = {dilation[0] - 1, dilation[1] - 1};  // oneDNN counts the gaps between taps.
+  dilations = {dilation[0] - 1, dilation[1] - 1};  // oneDNN's dilation is 0 for adjacent taps.
   before = {padding[0], padding[2]};
   after = {padding[1], padding[3]};
 }

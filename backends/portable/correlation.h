@@ -34,12 +34,12 @@ struct Axis {
 struct Correlation {
   int64_t images, groups;
   Axis down, right;
-  int64_t in_channels, out_channels;  ///< How many channels one group has.
+  int64_t in_channels, out_channels;  ///< The numbers of channels in one group.
   int64_t target_height, target_width;
   // The distances in memory between weights of neighbouring output channels, input channels and groups. Neighbouring taps
   // are adjacent.
   int64_t out_step, in_step, group_step;
-  int64_t filter_width;  ///< The width of the filters in memory.
+  int64_t filter_width;  ///< The number of weights in one row of a filter in memory.
 
   int64_t depth() const { return down.taps * right.taps * in_channels; }
   int64_t packed_floats_of_group() const { return packed_floats(depth(), out_channels); }

@@ -99,7 +99,7 @@ SHOAL_VECTOR_LOOP void run_function(Function function, float alpha, const float*
 SHOAL_ALWAYS_INLINE float abs_slope(float x, float) { return x > 0.0f ? 1.0f : (x < 0.0f ? -1.0f : x); }
 SHOAL_ALWAYS_INLINE float sigmoid_slope(float y, float) { return y * (1.0f - y); }
 SHOAL_ALWAYS_INLINE float tanh_slope(float y, float) { return 1.0f - y * y; }
-/// The slope is sigmoid(x); here x = log(e^y - 1).
+/// The derivative of y = log(1 + e^x) is sigmoid(x), which equals 1 - e^-y.
 SHOAL_ALWAYS_INLINE float softplus_slope(float y, float) { return -vector_expm1_negative(-y); }
 SHOAL_ALWAYS_INLINE float leaky_relu_slope(float y, float alpha) { return y > 0.0f ? 1.0f : alpha; }
 SHOAL_ALWAYS_INLINE float elu_slope(float y, float alpha) { return y > 0.0f ? 1.0f : y + alpha; }

@@ -32,10 +32,8 @@ class ById final : public Definition, public Categories {
     if (options_.default_id) return {ops::default_ids(ids, count(), *options_.default_id), {}};
     ids = ops::check_range(
         ids, {.low = -1, .high = double(count() - 1), .whole = true, .what = "feature \"" + name() + "\": id"});
-    // The cast comes after check_range(), since that op's error can name the file of a row only if the op reads the feature
-    // itself.
     if (ids.dtype() == DType::kInt32)
-      ids = ops::cast(ids, DType::kInt64);
+      ids = ops::cast(ids, DType::kInt64);  // Not before check_range(): only for fed ids can its error name a row's file.
     return {ids, {}};
   }
 

@@ -259,7 +259,8 @@ class InterleaveStage final : public Stage {
   size_t turn_ = 0;          // The slot whose turn it is.
   int64_t given_ = 0;        // How many elements slot turn_ has given in its present turn.
   std::vector<std::optional<Open>> slots_;
-  std::optional<Open> ahead_;         // If options_.parallel: a dataset opened before a slot was free; positions omit it.
+  // If options_.parallel: the next dataset, opened before a slot is free for it. A saved position does not contain it.
+  std::optional<Open> ahead_;
   std::optional<Error> ahead_error_;  // The error of opening the next dataset; returned when that dataset is needed.
   std::optional<Error> unsaved_;
 };

@@ -29,7 +29,7 @@ class JsonGatherer {
   Result<void> string(std::string& text);
   Result<void> begin_list();
   Result<void> end_list();
-  /// Makes the error that the value is of another kind than the field takes here.
+  /// Makes the error for a JSON value whose kind, `found`, the field does not accept at this position.
   Error mismatch(JsonKind found, std::string_view text = {}) const;
 
   /// Writes the elements into `tensor`, whose storage is reused if it has the type and the shape.

@@ -79,7 +79,7 @@ class StageContext {
   bool is_stopping() const { return is_stopping_.load(std::memory_order_relaxed); }
 
  private:
-  std::atomic<bool> is_stopping_{false};  // Copy of the stop token's state; reading it costs only a load.
+  std::atomic<bool> is_stopping_{false};  // A copy of the state of `stop` that is cheap to read: a single load.
   const StopCallback on_stop_{stop, [this] { is_stopping_.store(true, std::memory_order_relaxed); }};
   uint64_t random_operations_ = 0;
   std::optional<uint64_t> fresh_;
@@ -92,7 +92,7 @@ class StageContext {
   mutable std::mutex files_mutex_;
   std::vector<const std::string*> files_;
   std::deque<std::string> kept_paths_;          // Copies of paths, for datasets that are destroyed before the iterator.
-  std::map<std::string, uint64_t> kept_lists_;  // For each list of paths: the number of its first file.
+  std::map<std::string, uint64_t> kept_lists_;  // For each list of paths, joined to one text: the first file's number.
 };
 
 /// Returns Cancelled if the iterator has to stop. Every source calls this for each element, and so does every loop of a
