@@ -92,7 +92,7 @@ void Acceptance::admit(std::unique_ptr<Connection> link, std::optional<Message> 
   if (!slot) return link->close(refusal());
   link->set_receive_limit(options_.receive_bytes_max);
   Endpoint peer{endpoint().scheme, link->peer().address};
-  // The task gets the connection at once, and can raise the receive limit before the peer's next message arrives.
+  // The task gets the connection at once, so that it can raise the receive limit before the peer's next message arrives.
   queue_->push(make_connection(std::move(link), std::move(peer), std::move(first), std::move(slot)));
 }
 

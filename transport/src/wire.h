@@ -13,7 +13,8 @@ inline constexpr uint64_t kBodyBytesMax = kPayloadBytesMax + (uint64_t(64) << 20
 inline constexpr size_t kTextBytesMax = size_t(64) << 20;  // Limits JSON texts: shard specs, counters.
 inline constexpr size_t kVerbBytesMax = 64;
 inline constexpr size_t kNameBytesMax = 256;
-inline constexpr size_t kCanonicalTextBytesMax = 4096;  // For the texts in a Hello message that describe job and model.
+// Limits each of these texts in a Hello message: job, strategy, numerics, variables, meaning.
+inline constexpr size_t kCanonicalTextBytesMax = 4096;
 inline constexpr size_t kSentenceBytesMax = 16 * 1024;
 inline constexpr size_t kPositionBytesMax = 64 * 1024;
 inline constexpr size_t kScalarCountMax = 65536;

@@ -43,11 +43,12 @@ class TlsSession {
  public:
   virtual ~TlsSession() = default;
   virtual size_t read_some(asio::mutable_buffer into, error_code& error) = 0;
-  /// Takes as many bytes as it has room for. While unsent() is true, some have not reached the socket yet.
+  /// Accepts as many bytes of `parts` as the session has room for, and returns their number. While unsent() is true, some
+  /// of the accepted bytes have not reached the socket yet.
   virtual size_t write_some(std::span<const asio::const_buffer> parts, error_code& error) = 0;
   /// Whether encrypted bytes wait for the socket. Call write_some(), even with no bytes, to send them.
   virtual bool unsent() const = 0;
-  /// Whether there may be more to read than the socket reports.
+  /// True if read_some() may have bytes to return even though the socket is not readable.
   virtual bool read_ahead() const = 0;
   /// Tells the peer that nothing more will be written.
   virtual void finish() = 0;

@@ -13,7 +13,7 @@ namespace shoal::cluster {
 /// A lock that waiting coroutines get in the order in which they asked. Belongs to one strand.
 class FifoLock {
  public:
-  /// Holds the lock for as long as the guard lives. The FifoLock outlives its guards.
+  /// Like std::lock_guard: the lock is held for as long as this object lives. The FifoLock outlives its guards.
   class Guard {
    public:
     explicit Guard(FifoLock& lock) : lock_(&lock) {}

@@ -14,14 +14,16 @@ using transport::MessageKind;
 
 namespace {
 
-// After this time a pull is answered with "not_ready", so that the trainer can log that and give up.
+// A pull (request for weights) that cannot be answered within this time is answered with "not_ready", so that the trainer
+// can log that and give up.
 constexpr auto kPullParked = std::chrono::seconds(5);
 // The most answers, each with weights, that may wait to be sent to a trainer. An honest trainer has no more, since it
 // reads the answer to a push before it makes the next push.
 constexpr int64_t kAnswersMax = 2;
 // How long the chief's request for residuals waits while no part of any residual arrives.
 constexpr auto kResidualPatience = std::chrono::seconds(10);
-// After this time the answer to "residuals" is "more", so that the chief does not consider the server dead.
+// A "residuals" request that still waits after this time is answered with "more" (the chief has to ask again), so that the
+// chief does not consider the server dead.
 constexpr auto kResidualsParked = std::chrono::seconds(20);
 // How long a "rest" request (of a trainer that makes no more pushes for now) waits for the job's end before it is answered.
 // The time is short, so that a trainer that is interrupted meanwhile need not wait long.
@@ -124,8 +126,7 @@ Task<Result<void>> Requests::handle_chunk(Session& session, Message request) {
   const bool late = state_.phase() == Phase::kFinished || state_.sealed();  // True if no push is committed any more.
   if (late) {
     env_.sometimes("server.push_too_late");
-    // A variable, not an operand of co_await: g++ 12 would destroy the result of the conditional expression
-    // twice.
+    // This needs a variable: in an operand of co_await, g++ 12 would destroy the result of the conditional expression twice.
     Message answer = state_.phase() == Phase::kFinished ? core_.finished() : core_.control("sealed");
     co_return co_await core_.reply(session, head, std::move(answer), kStatusStopBit);
   }
@@ -229,7 +230,7 @@ RestNews Requests::rest_news(const Session& session) const {
   return news;
 }
 
-/// Begins to load a model: a new epoch. The caller has locked the state.
+/// Begins to load a model, which starts a new epoch. The caller has locked the state.
 Task<Result<void>> Requests::prepare(Session& session, std::string_view text) {
   SHOAL_CO_TRY(Prepare prepare, parse_prepare(text));
   SHOAL_CO_TRY_VOID(core_.check_memory(prepare.spec, prepare.gradients));

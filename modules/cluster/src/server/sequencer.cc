@@ -67,7 +67,7 @@ void Sequencer::deactivate(int trainer) {
 }
 
 /// Deactivates the trainer, which makes no more pushes for now, so that no commit waits for it. Drops its pushes first:
-/// otherwise a shard that has received one of them, and reports it later, would make the trainer active again.
+/// otherwise the report of the last shard that receives one of them would make the trainer active again.
 void Sequencer::rest(const PushId& newest) {
   abandon(newest);
   deactivate(newest.trainer);

@@ -33,8 +33,8 @@ class PushSender final : public backends::UpdateListener {
   void start();
   /// Called on the compute thread when the gradient `index` is computed.
   void update_made(size_t index) override;
-  /// Called on the strand while the program runs: sends the complete parts to one server, until `stop`; send_rest()
-  /// sends the parts that are still queued then. A lost connection is no error here: send_rest() will report it.
+  /// Called on the strand while the program runs: sends parts to one server as they become complete, until `stop`. Later,
+  /// send_rest() sends the parts that are still queued. A lost connection is no error here: send_rest() will report it.
   Task<Result<void>> send_made(size_t server, StopToken stop);
   /// Sends the parts that have not been sent. The last chunk is the closing one, which also has the push's scalars.
   Task<Result<void>> send_rest(size_t server);

@@ -17,8 +17,8 @@ class ResidualExchange {
 
   /// Reads the `status` of a server's reply to a push, which may ask for a residual.
   virtual void note(size_t shard, uint8_t status) = 0;
-  /// Sends the residuals (from before or after the newest push) that servers have asked for. Best effort: training goes
-  /// on without them.
+  /// Sends the residuals that servers have asked for: the one before or the one after the newest push. Best effort:
+  /// training goes on without them.
   virtual Task<Result<void>> hand_in_asked() = 0;
   /// Called when no push follows: sends the present residual to all servers. Best effort: once the time `enough` has come,
   /// sends no further part of the residual.

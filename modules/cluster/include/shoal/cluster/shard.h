@@ -70,8 +70,8 @@ class Shard {
   Result<void> apply(std::span<const std::byte> current, std::span<std::byte> next,
                      std::span<const Contribution> contributions, const ParallelFor& parallel_for = nullptr);
 
-  /// Like apply(), for one contributor whose gradients come in parts: begin_update(), update_part() once for each part of
-  /// the segments without rows, then finish_update(). A part is the elements [first, first + count) of one
+  /// Like apply(), for one contributor whose gradients become known in parts. Call begin_update(), then update_part() once
+  /// for each part of the segments without rows, then finish_update(). A part is the elements [first, first + count) of one
   /// segment: whole rows if the segment is updated by rows, the whole segment if its rule needs all elements at once.
   /// Several threads may update different parts at the same time. `scalars` as for apply().
   void begin_update();
