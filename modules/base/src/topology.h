@@ -14,9 +14,9 @@ namespace shoal {
 /// (tests have their own).
 int count_cores(std::span<const int> numbers, const std::string& root = "");
 
-/// The processors among `numbers` whose cores have at least half the capacity of the fastest, according to each
-/// `cpu_capacity` (the kernel's measure of work in a given time; the machine's fastest core has 1024). All of them if a
-/// file is missing or malformed. Source: Documentation/scheduler/sched-capacity.rst and
+/// The processors among `numbers` whose cores have at least half the capacity of the fastest, according to each processor's
+/// file `cpu_capacity` (the kernel's measure of work in a given time; the machine's fastest core has 1024). All of them if
+/// a file is missing or malformed. Source: Documentation/scheduler/sched-capacity.rst and
 /// Documentation/ABI/testing/sysfs-devices-system-cpu.
 std::vector<int> fast_processors(std::span<const int> numbers, const std::string& root = "");
 

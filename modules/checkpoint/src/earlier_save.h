@@ -32,7 +32,7 @@ class EarlierSave {
   /// is unused.
   std::optional<Found> find(const Segment& segment);
   /// Reads the rows that find() found. With `compares_file`, the bytes that the stream reads also go into the checksum of
-  /// the file, so that is_intact() need not read them again. Open one such stream for each piece of the file.
+  /// the file, so that is_intact() need not read them again. For a file with several Pieces, open one such stream for each.
   PieceStream stream(const Found& found, bool compares_file);
   /// True if the file that contains `piece` has the checksum that the previous checkpoint states for it. Call it once all
   /// streams made by stream() were read to their end.

@@ -10,7 +10,7 @@
 
 namespace shoal::cli {
 
-/// The columns that are not for the model.
+/// Names the columns of a table that are no inputs of the model.
 struct TableChoice {
   std::vector<std::string> unused = {};
   std::vector<std::string> copied = {};  ///< Columns that go into the output unchanged.

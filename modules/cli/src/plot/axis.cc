@@ -53,7 +53,7 @@ std::vector<Tick> nice_ticks(Range range, int wanted) {
   // With a step below the precision of the numbers, ticks would not differ.
   if (!std::isfinite(step) || step <= most * 1e-14) return {};
   std::vector<Tick> ticks;
-  // Each tick is a multiple of the step, so that rounding errors do not accumulate in labels.
+  // Each tick is computed as a multiple of the step, not as a sum of steps, so that rounding errors do not accumulate.
   const double first = std::ceil(range.low / step - 1e-9), last = std::floor(range.high / step + 1e-9);
   for (double multiple = first; multiple <= last; multiple += 1) {
     ticks.push_back({multiple * step, tick_label(multiple * step, step, most)});

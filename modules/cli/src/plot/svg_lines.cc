@@ -86,7 +86,7 @@ void draw_axes(SvgDocument& document, const Area& area, const std::string& x_lab
                 {.size = kTickSize, .anchor = Anchor::kMiddle, .colour = "#555555"});
 }
 
-/// Returns the commands of a path that begins anew after each gap.
+/// Returns the commands of an SVG path that joins neighbouring points. A point whose y is not finite leaves a gap.
 std::string path_of(const std::vector<XY>& points, const Area& area) {
   std::string data;
   bool connected = false;

@@ -37,7 +37,7 @@ class Predictor {
   std::unique_ptr<BuiltModel> model_;
   LoadedVariables variables_;
   std::vector<std::string> names_;  // The names of the fetched values, in order.
-  std::vector<bool> wanted_;        // Per fetched value: false if no caller asked for it and only a text is made from it.
+  std::vector<bool> wanted_;        // For each fetched value: false if only a text prediction is made from it.
   std::vector<const nn::TextPrediction*> texts_;
 };
 

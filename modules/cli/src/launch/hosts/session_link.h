@@ -22,8 +22,8 @@ class SessionLink {
   SessionLink(Descriptor to, std::string script, std::string mark, SteadyTime now)
       : outbox_(std::move(to), std::move(script)), lines_(std::move(mark)), next_beat_(now + kBeatEvery) {}
 
-  /// Passes a signal to the program. Returns false if the script has not reported that the program began: then the caller
-  /// has to end the session, which also ends a program that has begun meanwhile.
+  /// Asks the script to send a signal to the task's program. Returns false if the script has not yet reported the start of
+  /// the program. Then the caller has to end the session, which also ends the program if it has started meanwhile.
   bool send(int signal, SteadyTime now);
   void write() { outbox_.send(); }
   int number() const { return outbox_.number(); }

@@ -11,8 +11,8 @@ struct Terminal {
   bool renews_lines = false;
   /// False if this process runs in the background of its terminal, where another process writes.
   bool in_foreground = true;
-  int columns = 80;  ///< 80 if the size is unknown.
-  int lines = 24;    ///< 24 if the size is unknown.
+  int columns = 80;  ///< The width of the terminal; 80 if it is unknown.
+  int lines = 24;    ///< The height of the terminal; 24 if it is unknown.
 };
 /// Reads the present state of standard error.
 Terminal read_terminal();
@@ -22,8 +22,8 @@ struct DrawingTerminal {
   bool is_terminal = false;    ///< Standard output is a terminal.
   bool renews_lines = false;   ///< The terminal can rewrite its line.
   bool takes_colours = false;  ///< The terminal is not dumb, and NO_COLOR is not set (https://no-color.org).
-  int columns = 80;            ///< 80 if the size is unknown.
-  int lines = 24;              ///< 24 if the size is unknown.
+  int columns = 80;            ///< The width of the terminal; 80 if it is unknown.
+  int lines = 24;              ///< The height of the terminal; 24 if it is unknown.
 };
 /// Reads the present state of standard output.
 DrawingTerminal read_output_terminal();

@@ -82,7 +82,7 @@ std::string line_of(const Record& record);
 struct JournalContents {
   SearchHeader header;
   std::vector<Record> records{};
-  size_t intact_bytes = 0;  ///< The length of all whole lines. A line that was being written may follow.
+  size_t intact_bytes = 0;  ///< The length of all complete lines. An incomplete line may follow them.
 };
 /// Reads a journal's text. Nothing if not even the first line is whole. DataLoss, naming `path` and the line, if a whole
 /// line is no record, or names a trial that does not exist or has ended.
