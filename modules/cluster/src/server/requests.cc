@@ -126,7 +126,8 @@ Task<Result<void>> Requests::handle_chunk(Session& session, Message request) {
   const bool late = state_.phase() == Phase::kFinished || state_.sealed();  // True if no push is committed any more.
   if (late) {
     env_.sometimes("server.push_too_late");
-    // This needs a variable: in an operand of co_await, g++ 12 would destroy the result of the conditional expression twice.
+    // A variable is needed here: in an operand of co_await, g++ 12 would destroy the result of the conditional expression
+    // twice.
     Message answer = state_.phase() == Phase::kFinished ? core_.finished() : core_.control("sealed");
     co_return co_await core_.reply(session, head, std::move(answer), kStatusStopBit);
   }
