@@ -22,7 +22,7 @@ std::unique_ptr<Kernel> make_dropout(const KernelRequest& request) {
     const RandomKey sequence = random_sequence(seed, node_key, call.key.trainer, call.key.ordinal);
     const float* x = floats(call.inputs[0]);
     float* y = floats(call.outputs[0]);
-    // Making a number costs about as much as moving 16 bytes.
+    // One random number costs about as much as moving 16 bytes.
     parallel_for(threads, (count + kBlock - 1) / kBlock, 16 * count, [=](int64_t begin, int64_t end) {
       uint32_t bits[kBlock];
       for (int64_t block = begin; block < end; ++block) {

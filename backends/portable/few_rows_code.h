@@ -7,7 +7,8 @@
 namespace shoal::backends::portable {
 namespace {
 
-/// A sum has sixteen lanes, whatever the size of a register; `Lanes` holds them in kParts registers.
+/// A sum is computed as sixteen partial sums (lanes), whatever the size of a vector register. `Lanes` has all sixteen, in
+/// kParts registers.
 constexpr int64_t kSums = 16, kParts = kSums / kLanes;
 struct Lanes {
   Vector part[kParts];

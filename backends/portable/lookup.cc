@@ -89,7 +89,8 @@ std::unique_ptr<Kernel> make_gather(const KernelRequest& request) {
   return std::make_unique<Gather>(x, axis, bytes, request.threads);
 }
 
-/// Every thread reads all indices and adds up the rows of its own range, so that sums keep their order.
+/// Each thread computes a range of the result's rows: it reads all indices in order, and adds the gradients whose index
+/// lies in its range. So the order of each sum does not depend on the number of threads.
 std::unique_ptr<Kernel> make_gather_grad(const KernelRequest& request) {
   const IndexedAxis axis(request.outputs[0].shape, request.node.attributes.get_int("axis"));
   const int64_t elements = request.outputs[0].shape.elements();

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Products of packed panels (panels.h), computed on all threads. Bits do not depend on the number of threads.
+/// Products of packed panels (panels.h), computed on all threads. The number of threads does not change a bit of the
+/// results.
 #include "panels.h"
 
 namespace shoal::backends::portable {

@@ -33,7 +33,7 @@ std::unique_ptr<Kernel> make_lstm(const KernelRequest& request) {
     float* sequence = call.outputs[0].as<float>().data();
     float* gates = call.outputs[3].as<float>().data();
     float* cells = call.outputs[4].as<float>().data();
-    auto* sums = reinterpret_cast<double*>(call.scratch);  // Sums of one step's gates.
+    auto* sums = reinterpret_cast<double*>(call.scratch);  // The sums for the gates of one time step.
     for (int64_t row = 0; row < n; ++row) {
       float* h = call.outputs[1].as<float>().data() + row * units;
       float* c = call.outputs[2].as<float>().data() + row * units;
@@ -137,7 +137,7 @@ std::unique_ptr<Kernel> make_gru(const KernelRequest& request) {
     float* sequence = call.outputs[0].as<float>().data();
     float* gates = call.outputs[2].as<float>().data();
     float* candidates = call.outputs[3].as<float>().data();
-    auto* sums = reinterpret_cast<double*>(call.scratch);  // Sums of one step's products.
+    auto* sums = reinterpret_cast<double*>(call.scratch);  // The sums of products for one time step.
     for (int64_t row = 0; row < n; ++row) {
       float* h = call.outputs[1].as<float>().data() + row * units;
       copy_or_zero(row_or_null(initial_hidden.floats(call), row, units), units, h);

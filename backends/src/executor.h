@@ -36,11 +36,13 @@ struct Step {
   std::vector<size_t> updates_to_apply;
   /// The update that is output 0 of the kernel and may be applied while the kernel runs; -1 if there is none.
   ptrdiff_t update_by_rows = -1;
-  ptrdiff_t pieces_of = -1;  ///< The variable that the kernel reads in pieces, without gathering; -1 if there is none.
+  /// The variable that the kernel reads from several separate blocks of memory (pieces), without copying them into one
+  /// block first; -1 if there is none.
+  ptrdiff_t pieces_of = -1;
 };
 
-/// Sets up the calling thread for compiling or running a program: it sets the floating-point mode, and lets a library below
-/// use one thread only. The destructor restores both settings, since the thread may belong to the user.
+/// Sets up the calling thread for compiling or running a program: sets the floating-point mode, and limits the backend's
+/// library (such as oneDNN) to one thread. The destructor restores both settings, since the thread may belong to the user.
 class ThreadScope {
  public:
   ThreadScope(int (*set_library_threads)(int count), Denormals denormals)
@@ -115,8 +117,9 @@ class ExecutorProgram final : public Program {
   std::byte* scratch_ = nullptr;
   ThreadScratch thread_scratch_;
   std::vector<TensorView> fetched_;
-  // The pointers of the steps into memory that the caller binds. Each run sets them before its first step. Pointers to a
-  // variable are kept apart, in a list for each variable.
+  // A Reader or Writer is the place of a pointer in steps_. The pointer leads into memory that the caller binds to a run,
+  // so each run sets it before the first step. Pointers to variables are not in readers_: variable_readers_ has a list of
+  // them for each variable.
   struct Reader {
     const std::byte** address;
     Location from;
@@ -129,7 +132,8 @@ class ExecutorProgram final : public Program {
   std::vector<std::vector<const std::byte**>> variable_readers_;
   std::vector<Writer> writers_;
   std::vector<std::byte*> update_data_;
-  std::vector<bool> read_in_pieces_;  // By variable: true if every kernel that reads it accepts pieces.
+  // By variable: true if all kernels that read the variable accept it in several separate blocks of memory (pieces).
+  std::vector<bool> read_in_pieces_;
   std::vector<Staging> variable_staging_;
   std::vector<Staging> update_staging_;
   size_t first_update_ = 0;  // The first step that applies an update; the number of steps if none does.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Objects that the connections, listeners and attempts of one environment share.
+/// Objects that all connections, listeners and attempts to connect of one environment share.
 #include <utility>  // Boost 1.74's Asio needs it without including it.
 
 #include <boost/asio/posix/stream_descriptor.hpp>

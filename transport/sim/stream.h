@@ -24,7 +24,8 @@ class Stream {
 
  private:
   RandomStream random_;
-  SteadyTime free_{};  // The time at which all bytes passed to send() so far have left, so that the next can.
+  // The time at which the last byte passed to send() so far has left the sender. Further bytes leave after it.
+  SteadyTime free_{};
   SteadyTime last_arrival_{};
 };
 

@@ -10,7 +10,7 @@ namespace shoal::transport {
 struct HkdfInput {
   std::span<const std::byte> secret;     ///< The input keying material.
   std::span<const std::byte> salt = {};  ///< Empty: as many zeros as the hash has bytes.
-  std::string info = {};                 ///< The purpose of the key. Keys of different infos reveal nothing of each other.
+  std::string info = {};                 ///< The key's purpose. Keys for different purposes reveal nothing of each other.
 };
 
 /// Fills `out` by HKDF-SHA256 (RFC 5869). False if OpenSSL fails, which it does for more than 8160 bytes.

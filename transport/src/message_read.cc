@@ -19,7 +19,7 @@ std::span<const std::byte> payload_of(const Message& message, const flatbuffers:
   return rest.empty() ? bytes_of(vector) : rest;
 }
 
-// Returns the table of a message, or an error if the message is of another kind than `kind`.
+// Returns the FlatBuffers table in a message's body, or an error if the message is of another kind than `kind`.
 template <class T>
 Result<const T*> table_of(const Message& message, MessageKind kind, std::string_view name) {
   if (message.head.kind != kind || !message.body)

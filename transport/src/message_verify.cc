@@ -19,7 +19,7 @@ bool aligned(const void* data, size_t alignment) { return reinterpret_cast<uintp
 bool is_encoding(uint8_t number) { return number >= uint8_t(Encoding::kDense) && number <= uint8_t(Encoding::kTopK); }
 bool is_encoding_of_weights(uint8_t number) { return is_encoding(number) && Encoding(number) != Encoding::kTopK; }
 
-// Each check describes the first mistake, or returns null.
+// Each function flaw() describes the first mistake in a message of one kind; it returns null if there is none.
 const char* flaw(const wire::Hello& hello) {
   if (!within(hello.job(), 0, kCanonicalTextBytesMax)) return "job identity too long";
   if (!within(hello.role(), 1, kVerbBytesMax)) return "role of no or too many characters";

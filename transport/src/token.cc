@@ -56,8 +56,8 @@ Error malformed(const std::string& what) {
 
 Token Token::fresh() {
   Token token;
-  // getrandom() waits until the system has gathered randomness after booting. It never returns only a part of up to 256
-  // bytes.
+  // getrandom() waits until the system has gathered randomness after booting. If up to 256 bytes are requested, it returns
+  // either all of them or an error.
   ssize_t got = -1;
   do {
     got = ::getrandom(token.secret_.data(), token.secret_.size(), 0);

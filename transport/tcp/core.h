@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Objects that the connections, listeners and attempts of one environment share.
+/// Objects that all connections, listeners and attempts to connect of one environment share.
 #include <memory>
 
 #include "net.h"
@@ -23,7 +23,8 @@ class Core : public stream::Core {
   }
 
  private:
-  std::shared_ptr<const Credential> tls_credential_;  // The credential of tls_; a task has a single one.
+  // The credential from which tls_ was made. One is enough, since all connections of a task use the same credential.
+  std::shared_ptr<const Credential> tls_credential_;
   std::shared_ptr<TlsContext> tls_;
 };
 

@@ -139,7 +139,7 @@ void Handshake::drain() {
   wait_readable(&Handshake::drain);
 }
 
-/// Warns once for each cause and machine, so that other programs cannot fill the log.
+/// Warns once for each cause and peer's machine, so that a peer that connects again and again does not fill the log.
 void Handshake::warn(const std::string& what, const std::string& remedy) {
   const auto acceptance = owner();
   acceptance->core()->env.log().warning_once("refused " + what + address_.address().to_string(),

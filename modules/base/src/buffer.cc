@@ -47,8 +47,8 @@ size_t size_class(size_t bytes) {
 /// each access to a row of a table of gigabytes costs a walk through page tables. A system without huge pages ignores the
 /// request.
 void ask_for_huge_pages(void* block, size_t bytes) {
-  // kWorthIt exceeds the largest block that malloc() takes from its heap (M_MMAP_THRESHOLD). madvise() applies to
-  // addresses: in the heap it would still apply after this block is freed and other data have the addresses.
+  // Only blocks of kWorthIt or more ask: they exceed M_MMAP_THRESHOLD, so malloc() does not take them from its heap. In the
+  // heap, madvise() would still apply to the block's addresses after the block is freed and other data lie there.
   constexpr size_t kHugeBytes = size_t(2) << 20, kWorthIt = 17 * kHugeBytes;
   if (bytes < kWorthIt) return;
   const auto begin = align_up(reinterpret_cast<uintptr_t>(block), kHugeBytes);
@@ -64,8 +64,8 @@ std::byte* allocate_block(size_t capacity) {
   return static_cast<std::byte*>(block);
 }
 
-/// Allocates only the header of a buffer, in ordinary memory: the numbers are in memory of a BlockSource, which other
-/// processes may share, and the header is not for them. Null: memory has run out.
+/// Allocates only the header of a buffer, in this process's own memory. The buffer's data come from a BlockSource, whose
+/// memory other processes may share; they must not reach the header. Null: memory has run out.
 void* allocate_header() { return std::aligned_alloc(kBufferAlignment, kHeaderBytes); }
 
 [[noreturn]] void raise_no_memory(size_t bytes) { raise_exhausted(no_memory(bytes, "a buffer of numbers")); }
@@ -113,7 +113,8 @@ struct BufferPool::State {
   size_t idle_bytes = 0;
   // Keyed by capacity. The newest buffer is taken first, since it may still be in the processor's cache.
   std::map<size_t, std::vector<Buffer*>> idle;
-  // By capacity: the number of buffers that were freed because of retained_bytes_max, less those allocated again since.
+  // By capacity: how many buffers were freed because of retained_bytes_max. Each new allocation of this capacity subtracts
+  // one.
   std::map<size_t, uint64_t> freed_count;
   std::shared_ptr<BlockSource> source;  // Set at most once.
   Stats stats;
@@ -216,7 +217,8 @@ Ref<Buffer> BufferPool::get(size_t bytes) {
 
 /// Corrects the statistics after a buffer could not be allocated.
 void BufferPool::forget(size_t capacity) {
-  std::shared_ptr<BufferPool> last;  // Destroyed after the lock is released, since this may destroy the pool.
+  // May become the last reference to this pool, and then destroys the pool. So `last` has to outlive the lock.
+  std::shared_ptr<BufferPool> last;
   std::lock_guard lock(state_->mutex);
   State& state = *state_;
   state.stats.in_use_bytes -= capacity;
@@ -225,7 +227,8 @@ void BufferPool::forget(size_t capacity) {
 }
 
 void BufferPool::take_back(Buffer* buffer) {
-  std::shared_ptr<BufferPool> last;  // Destroyed after the lock is released, since this may destroy the pool.
+  // May become the last reference to this pool, and then destroys the pool. So `last` has to outlive the lock.
+  std::shared_ptr<BufferPool> last;
   bool keep = false;
   {
     std::lock_guard lock(state_->mutex);

@@ -55,7 +55,8 @@ class PosixWritableFile final : public WritableFile {
 
   Result<void> sync() override {
     SHOAL_TRY_VOID(flush());
-    // A failed fsync drops the dirty pages, so a second one would succeed although they are lost. fail() keeps the failure.
+    // A failed fsync drops the pages that were not written. A second fsync would succeed, although these pages are lost.
+    // So fail() stores the error, which all later calls return.
     if (retry_interrupted([&] { return ::fsync(descriptor_); }) != 0 && errno != EINVAL) return fail("sync", errno);
     return {};
   }

@@ -10,7 +10,8 @@
 namespace shoal {
 namespace {
 
-/// The numbers among 0 to 2 that StandardDescriptors opened, and how many of its objects live. One for the whole process.
+/// Which of the descriptors 0 to 2 were closed and then opened by StandardDescriptors, and how many objects of that class
+/// exist. All of them share one `Taken`.
 struct Taken {
   std::mutex mutex;
   int users = 0;

@@ -16,7 +16,7 @@ namespace shoal {
 
 class VirtualEnvironment;
 
-/// A suspended coroutine of one environment; a member of the coroutine's frame.
+/// What a coroutine of `env` awaits to sleep until a virtual time, which resume_at() sets. Lies in the coroutine's frame.
 class VirtualWaiter {
  public:
   explicit VirtualWaiter(VirtualEnvironment& env);
@@ -27,7 +27,8 @@ class VirtualWaiter {
   bool await_ready() const { return false; }
   void await_suspend(std::coroutine_handle<> handle) { handle_ = handle; }
   void await_resume() const {}
-  /// Resumes the coroutine at `when`, which replaces the time of an earlier call. Deadline::max(): awaits a further call.
+  /// Sets the time at which the coroutine is resumed. A further call changes the time. Deadline::max(): the coroutine
+  /// sleeps until a further call sets a time.
   void resume_at(SteadyTime when);
 
  private:

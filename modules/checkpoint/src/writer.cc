@@ -102,11 +102,13 @@ class FolderWriter final : public Writer {
   const std::optional<Sharing> sharing_;
   PendingFiles files_;
   PatchFile patches_;
-  std::optional<std::unique_ptr<EarlierSave>> earlier_;  // Empty: not opened yet. Null: there is none to share with.
+  // The previous checkpoint, whose files this save may share. Empty: not opened yet. Null: there is no such checkpoint.
+  std::optional<std::unique_ptr<EarlierSave>> earlier_;
   std::vector<std::unique_ptr<ArenaWriter>> arenas_;
   bool old_removed_ = false;
-  // Where each tensor (or part of one) of all arenas is, known once all arenas are finished. Piece::file is the file's
-  // number in PendingFiles; the manifest gets the final index.
+  // Lists for each tensor, or part of a tensor, of all arenas where its bytes are in the data files. Complete once all
+  // arenas are finished. Piece::file is a file's number in PendingFiles, which the manifest replaces by the file's index
+  // in its own list.
   std::vector<WrittenSegment> segments_;
   std::vector<std::string> renamed_;  // Final names of the data files that were renamed.
   bool marked_ = false;               // True if this save made the `.unlisted` file of its checkpoint.
@@ -131,7 +133,8 @@ Result<void> FolderWriter::begin(Folder folder) {
   return {};
 }
 
-/// Uses the time of a file just created as the present time on the file system's clock, since clocks of hosts may differ.
+/// Removes old files that interrupted saves have left. Their age counts up to the time of a file that this save has just
+/// created, and not up to this host's time: the file system's clock may differ from the host's.
 void FolderWriter::remove_unfinished() {
   const auto created = std::ranges::find_if(files_.all(), &PendingFile::is_new);
   if (old_removed_ || created == files_.all().end()) return;
@@ -190,13 +193,13 @@ Result<void> FolderWriter::add_tensors(std::span<const NamedTensor> tensors) {
   return {};
 }
 
-/// Makes the manifest, with final names for the data files that no file in the folder has: an earlier save of the same step
-/// keeps its files until the index is replaced.
+/// Makes the manifest, and chooses the final names of the data files. No file in the folder may have such a name yet: an
+/// earlier save of the same step keeps its files until the index is replaced.
 Result<Manifest> FolderWriter::make_manifest(SaveInfo info, const std::vector<FileInfo>& listing) const {
   Manifest manifest{.global_step = step_, .info = std::move(info)};
   const std::vector<std::string> existing = files_of(listing, name_);
   const std::string count = five_digits(files_.named());
-  std::vector<uint32_t> index_of(files_.all().size());  // From a number in PendingFiles to an index in manifest.files.
+  std::vector<uint32_t> index_of(files_.all().size());  // The index in manifest.files, by number in PendingFiles.
   std::string generation;
   for (int number = 2;; ++number) {
     manifest.files.clear();

@@ -13,8 +13,8 @@ class BackgroundStage : public Stage {
   virtual bool is_ready() const = 0;
 };
 
-/// Makes a stage that prepares up to `count` elements of `input` in the background; if `count` is -1, it chooses the number
-/// itself. The positions that it saves are positions of `input`.
+/// Makes a stage that prepares up to `count` elements of `input` in the background. If `count` is -1, the stage chooses the
+/// number itself. The stage saves its position in the dataset as a position of `input`.
 std::unique_ptr<BackgroundStage> make_background_stage(StageContext& context, std::unique_ptr<Stage> input, int64_t count);
 
 }  // namespace shoal::data

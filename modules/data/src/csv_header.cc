@@ -20,7 +20,7 @@ std::vector<std::string> names_in_file(const std::vector<CsvColumn>& columns) {
   return names;
 }
 
-/// Finds the places of names in a header.
+/// Finds fields of a header line by their names.
 class Places {
  public:
   explicit Places(const std::vector<std::string>& header) {
@@ -29,7 +29,7 @@ class Places {
       if (!fresh) twice_.insert(header[i]);
     }
   }
-  /// Returns the place of `name`; kPassedOver if there is none.
+  /// Returns the index of the first field that is called `name`; kPassedOver if no field is.
   size_t of(std::string_view name) const {
     const auto at = first_.find(name);
     return at == first_.end() ? kPassedOver : at->second;

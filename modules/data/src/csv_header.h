@@ -23,10 +23,11 @@ constexpr size_t kPassedOver = size_t(-1);
 /// Returns the layout of a file whose fields are the columns, from left to right.
 CsvLayout layout_left_to_right(size_t columns);
 
-/// Returns the layout of a file whose last header line is `header`. Columns are found by their names (CsvColumn::header),
-/// in any order. Fields that belong to no column, or to an unused one, are passed over. A line with none of the names is
-/// no header if it looks like a comment or has not one field per column: fields are then the columns, left to right.
-/// InvalidArgument, with both lists of names, if the header lacks a column, has its name twice, or has other names.
+/// Returns the layout of a file whose last header line is `header`. Columns are found by their names
+/// (CsvColumn::header), in any order. Fields that belong to no column, or to an unused one, are passed over. If the
+/// line has none of the names, and looks like a comment or has another number of fields than there are columns, it is
+/// not taken for a header: the fields of the file are then the columns, from left to right. InvalidArgument, with both
+/// lists of names, if the header lacks a column, has its name twice, or has other names.
 Result<CsvLayout> layout_by_header(const std::vector<std::string>& header, const CsvOptions& options);
 
 /// Compares `names`, which the caller gave for the columns of a file from left to right, with `header`, the fields of

@@ -27,8 +27,8 @@ struct HeaderRecord {
   std::string first = {};  ///< Its first field.
 };
 
-/// Returns the end of an error about a record of `fields` fields if the header has another number of fields and looks
-/// like a comment; else nothing.
+/// Returns the last part of an error message about a record of `fields` fields. It says that the header may be a comment.
+/// Returns "" unless the header has another number of fields, and has only one field or looks like a comment.
 std::string header_hint(const HeaderRecord& header, size_t fields) {
   const std::string& first = header.first;
   if (fields == header.fields || (header.fields > 1 && !looks_like_remark(first))) return "";
@@ -48,14 +48,15 @@ struct CsvReader::State {
   std::optional<CsvParser> parser = std::nullopt;
   bool began = false;
   std::optional<HeaderRecord> header = std::nullopt;
-  std::vector<std::string> passed = {};  // The fields of the last header line, if it was read without a parser.
+  std::vector<std::string> passed = {};  // The fields of the last header line, if it was read before `parser` existed.
 
   /// Reads the next record after the header lines; false at the end.
   Result<bool> next(std::string_view& record) {
     if (!began) SHOAL_TRY_VOID(pass_header_lines());
     return reader.next(record);
   }
-  /// Reads the header lines. If there is a parser by now, it takes its columns from the last of these lines.
+  /// Reads the header lines. If `parser` exists already, it gets its columns from the last header line. Otherwise
+  /// `passed` gets the fields of that line.
   Result<void> pass_header_lines() {
     began = true;
     std::string_view record;

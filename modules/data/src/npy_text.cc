@@ -18,7 +18,8 @@ void append_utf8(uint32_t character, std::string& text) {
   if (character < 0x80) return text.push_back(char(character));
   // The number of bytes behind the first byte; each of them holds 6 bits.
   const int more = character < 0x800 ? 1 : character < 0x10000 ? 2 : 3;
-  const uint32_t mark = (0xff00U >> (more + 1)) & 0xff;  // One 1 bit at the top for each byte of the character.
+  // The first byte of a character begins with as many 1 bits as the character has bytes in UTF-8.
+  const uint32_t mark = (0xff00U >> (more + 1)) & 0xff;
   text.push_back(char(mark | character >> (6 * more)));
   for (int i = more - 1; i >= 0; --i) text.push_back(char(0x80 | ((character >> (6 * i)) & 0x3f)));
 }

@@ -7,14 +7,15 @@
 namespace shoal::data {
 namespace {
 
-/// A shuffle with a take or a skip behind it.
+/// A shuffle whose output passes a take or a skip later in the pipeline.
 struct CutShuffle {
   const Node* node;
   bool changes;  ///< True if the order of elements differs between two iterators, or between passes.
 };
 
-/// Adds to `found` each shuffle, among `node` and all its inputs, that has a take or skip behind it. `cut`: a take or skip
-/// comes behind `node`. `repeated`: a node that moves elements, such as repeat, but is no shuffle comes behind `node`.
+/// Looks for shuffles among `node` and all nodes before it in the pipeline. Adds to `found` those whose output passes a
+/// take or skip later. `cut`: the output of `node` passes a take or skip. `repeated`: the output of `node` passes a node
+/// that moves elements, such as repeat, but is no shuffle.
 void find_cut_shuffles(const Node& node, bool cut, bool repeated, std::vector<CutShuffle>& found) {
   const bool moves = !node.moves_elements().empty();
   const bool repeats = moves && !node.is_shuffle();

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// TFRecord and fixed-length records: the records of files, one file after another.
+// Datasets of the records of TFRecord files, and of files with records of fixed length. Reads one file after another.
 #include "shoal/data/record_files.h"
 
 #include <algorithm>
@@ -66,7 +66,8 @@ class TfRecordFormat {
     return true;
   }
 
-  /// Returns the only text of `element`, whose storage is reused.
+  /// Makes `element` consist of one text, and returns this text for the caller to overwrite. Keeps the text's memory if
+  /// no one else refers to it.
   static std::string& text_of(Element& element) {
     if (!element.features.is_single()) element.features = TensorMap(Tensor());
     element.labels = TensorMap();

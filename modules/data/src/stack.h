@@ -29,8 +29,8 @@ class BatchFiller {
   static bool is_small(const Item& first, int64_t rows_max);
   /// Begins a batch of up to `rows_max` elements like `first`. The batch is written into the element that `batch` owns.
   Result<void> begin(const Item& first, int64_t rows_max, Item& batch);
-  /// Adds the next element. Its texts are not copied but swapped with old texts of the batch, if nobody else holds them:
-  /// `next` then has those old texts. InvalidArgument if `next` is not like the first element.
+  /// Adds the next element. If `next` is the only owner of its texts, they are not copied: the batch takes them, and
+  /// `next` gets old texts of the batch in exchange. InvalidArgument if `next` is not like the first element.
   Result<void> add(Item& next);
   /// Ends the batch; it gets as many rows as elements were added.
   void finish(Item& batch);
@@ -43,7 +43,8 @@ class BatchFiller {
     std::string* texts = nullptr;
     size_t row_elements = 0, row_bytes = 0;
   };
-  /// A row of the tensors `rows_of_` that is still to be copied: its number there, and its number in the batch.
+  /// A row of the tensors in `rows_of_` that is still to be copied. `row` is its number in these tensors, `place` its
+  /// number in the batch.
   struct WaitingRow {
     int64_t row = 0;
     size_t place = 0;
@@ -56,7 +57,7 @@ class BatchFiller {
   size_t features_ = 0;
   std::vector<Column> columns_;  // Names, types and shapes of an element. The names point into the batch.
   std::vector<Target> targets_;
-  std::vector<RecordId> records_;  // Where each element so far was read (its record of a file).
+  std::vector<RecordId> records_;  // For each element so far: from which record of which file it was read.
   const Rows* rows_of_ = nullptr;
   std::vector<WaitingRow> rows_;
 };

@@ -79,7 +79,8 @@ void check_options(const TfExampleOptions& options) {
   }
 }
 
-/// Returns a tensor of feature.missing (one value for all elements, or the whole tensor); of zeros if that is unset.
+/// Returns the tensor of a feature that a record lacks. feature.missing is the whole tensor or one value for all elements;
+/// if it is unset, the tensor has zeros.
 Tensor filled(const TfFeature& feature) {
   if (feature.missing && feature.missing->shape() == feature.shape) return feature.missing->clone();
   Tensor tensor = Tensor::zeros(feature.dtype, feature.shape);

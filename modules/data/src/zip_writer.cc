@@ -13,7 +13,7 @@ namespace {
 constexpr uint16_t kZipVersion = 20, kZip64Version = 45;  // Version 2.0; version 4.5 is the first with zip64.
 constexpr uint16_t kZipTime = 0, kZipDate = 1 << 5 | 1;   // 00:00:00; year 1980 + 0, month 1, day 1.
 
-/// Returns the numbers that do not fit into a header as the header's extra field of zip64.
+/// Returns a header's extra field of zip64. It has the `numbers` that are too large for their usual places in the header.
 std::string zip64_extra(const std::vector<uint64_t>& numbers) {
   std::string extra;
   if (numbers.empty()) return extra;
@@ -62,7 +62,7 @@ std::string ZipWriter::directory_entry(const Member& member) const {
   append_little_endian(entry, kZipDirectorySignature);
   append_little_endian(entry, extra.empty() ? kZipVersion : kZip64Version);
   append_member(entry, member.name, member.crc, large ? kZip64Mark32 : uint32_t(member.bytes), extra.size());
-  entry.append(10, '\0');  // The length of the comment, the disk and the attributes, all 0.
+  entry.append(10, '\0');  // All 0: the comment's length, the number of the disk, the file's attributes.
   append_little_endian(entry, far ? kZip64Mark32 : uint32_t(member.offset));
   return entry + member.name + extra;
 }

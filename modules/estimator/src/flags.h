@@ -13,7 +13,7 @@ namespace shoal {
 /// The contents of a command line, without interpretation.
 struct ParsedFlags {
   CommandLine command_line;  ///< The values of the standard flags; those of the program's own flags are missing here.
-  RunConfigOptions config;   ///< The configuration, except the settings in `runtime` to `on_sigterm` below.
+  RunConfigOptions config;   ///< The configuration, without what the members `runtime` to `on_sigterm` below hold.
   RuntimeOptions runtime;
   std::optional<double> ready_timeout_secs;
   std::string compute_dtype = "float32";

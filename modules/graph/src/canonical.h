@@ -11,8 +11,8 @@
 
 namespace shoal {
 
-/// Collects the bytes of the put() values. Before a text or list come its length, so that different graphs never give equal
-/// bytes.
+/// Collects the bytes of the values that put() gets. The length of a text or list precedes its contents, so that different
+/// graphs never give equal bytes.
 class Canonical {
  public:
   template <class T>

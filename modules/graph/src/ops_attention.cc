@@ -143,7 +143,8 @@ Attributes attributes_of(Value features, int64_t parts, const ops::AttentionOpti
   return {{"heads", options.heads}, {"causal", options.causal}, {"scale", scale}};
 }
 
-/// Counts the multiply-adds of queries * keys and of probabilities * values. Causal attention skips keys behind the query.
+/// Counts the multiply-adds of queries * keys and of probabilities * values. In causal attention a query skips the keys
+/// at later positions.
 double attended(const Attributes& attributes, const TensorView& query, const TensorView& key, const TensorView& value) {
   const double positions = double(key.shape[1]);
   const double all = double(query.elements()) * positions + double(query.shape[0] * query.shape[1]) *

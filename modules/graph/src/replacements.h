@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Helps passes to replace values of a flow by values of earlier nodes.
+/// Helps passes over a graph to replace values by values of earlier nodes. A pass works on a Flow, the list of nodes in
+/// topological order (passes.h).
 #include <vector>
 
 #include "shoal/graph/passes.h"

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// TLS for the endpoint.
+/// TLS for the endpoint that serves a task's metrics (metrics_endpoint.h).
 #include <utility>  // Boost 1.74's Asio lacks this include.
 
 #include <boost/asio/ssl/context.hpp>

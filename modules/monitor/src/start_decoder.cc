@@ -40,7 +40,7 @@ std::optional<EventStart> find_start(protozero::pbf_reader event) {
 }  // namespace
 
 Result<std::optional<EventStart>> decode_start(std::string_view payload) {
-  // The library protozero throws exceptions for malformed input; they end here.
+  // The library protozero throws exceptions for malformed input. This function returns DataLoss instead.
   try {
     return find_start(protozero::pbf_reader(payload.data(), payload.size()));
   } catch (const protozero::exception& error) {

@@ -25,7 +25,8 @@ struct FileNode {
   // Used only if the node is a file:
   std::string contents;
   size_t durable_bytes = 0;               // The length of the part of `contents` that is on disk.
-  std::optional<std::string> before_cut;  // The contents still on disk after the file was emptied, until a sync.
+  // Set after the file was emptied, until the next sync: the old contents, which a power loss may bring back.
+  std::optional<std::string> before_cut;
   size_t lost_begin = 0, lost_end = 0;    // A failed sync dropped these bytes: they never reach the disk.
   bool held = false;                      // True while the file is locked.
 

@@ -18,8 +18,9 @@ struct Peer {
   Heartbeat::Intervals heartbeat = {};
 };
 
-/// Used on the strand, except for outgoing->push(), close() and set_receive_limit(). Handlers share ownership, so a link
-/// lives until the last of them has run, whatever happens to its Connection. The derived class defines how bytes are moved.
+/// One connection. Only outgoing->push(), close() and set_receive_limit() may be called on other threads than the strand's.
+/// The event loop's handlers share ownership of the link, so it lives until its last handler has run, even if its
+/// Connection was destroyed before. Derived classes define how bytes are moved.
 class Link : public Holder, public std::enable_shared_from_this<Link> {
  public:
   /// Begins to read. Call it once, after construction.
@@ -90,7 +91,7 @@ class Link : public Holder, public std::enable_shared_from_this<Link> {
   Heartbeat heartbeat_;
   Channel outgoing_;
   State state_ = State::kOpen;
-  std::optional<Error> broken_;     // An error found during a caller's send(), say. The event loop handles it later.
+  std::optional<Error> broken_;     // An error found in a caller's call, such as send(). The event loop handles it later.
   std::optional<Message> stalled_;  // A received message that incoming_ cannot hold yet. Reading pauses meanwhile.
 
  private:

@@ -92,7 +92,8 @@ class CsvRecords final : public Records {
   data::Element element_;
 };
 
-/// Reads the elements of a dataset. `fill` makes cells of an element, and returns false if the element is no record.
+/// Reads the elements of a dataset as records. `fill` makes the cells of a record from an element. It returns false for an
+/// element that has to be skipped.
 class DatasetRecords final : public Records {
  public:
   using Fill = std::function<Result<bool>(const data::Element& element, std::vector<Cell>& cells)>;

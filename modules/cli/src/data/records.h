@@ -27,7 +27,8 @@ struct ReadChoice {
 class Records {
  public:
   virtual ~Records() = default;
-  /// Reads the next record into `cells`, whose memory is reused. Returns false at the end. Errors name file and place.
+  /// Reads the next record into `cells`, whose memory is reused. Returns false at the end. An error says in which file,
+  /// and where in it, the record is.
   virtual Result<bool> next(std::vector<Cell>& cells) = 0;
 };
 

@@ -98,7 +98,7 @@ class PlottedRuns {
   const PlotArguments& arguments_;
   std::vector<plot::HistoryReader> readers_;
   std::vector<plot::RunFacts> facts_;
-  std::vector<std::string> parameters_;  // The flags in which each run differs from others.
+  std::vector<std::string> parameters_;  // For each run: the flags in which it differs from the others.
   std::vector<std::string> names_;
   std::vector<Error> damage_;
 };
@@ -188,7 +188,8 @@ Result<int> plot_runs(Context& context, const PlotArguments& arguments) {
   const plot::ChosenSize chosen{arguments.width, arguments.height};
   if (arguments.follows) {
     SHOAL_TRY_VOID(plot::follow(context, chosen, [&]() -> Result<plot::Look> {
-      // Asks whether training has ended before it reads the events: in the other order, it could miss the last events.
+      // Asks first whether training has ended, and then reads the events. In the other order, the last events, written
+      // in between, would be missed.
       plot::Look look{.figure = {}, .ended = runs.ended()};
       const Result<void> read = runs.read();
       Result<plot::Figure> figure =

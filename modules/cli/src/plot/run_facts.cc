@@ -59,7 +59,8 @@ Result<void> read_run_file(Storage& storage, const std::string& model_dir, RunFa
   if (!is_there || !*run) return {};
   facts.facts["program"] = (*run)->program;
   facts.facts["run_id"] = (*run)->id;
-  facts.facts.emplace("seed", (*run)->seed);  // Keeps a seed from report.json, which is that of the last start.
+  // emplace() does not replace a seed from report.json, which is the seed of the last start.
+  facts.facts.emplace("seed", (*run)->seed);
   return {};
 }
 

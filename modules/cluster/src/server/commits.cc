@@ -105,8 +105,8 @@ Task<Result<void>> Commits::decode(HeldPush& push) {
   co_return decoded;
 }
 
-/// Replies once more to a push that an order has named before, because the first reply was lost. The model may be loaded
-/// anew while this function waits for the lock of the state; then the reply is "fenced" (the push is too old).
+/// Answers a push that was answered before: the trainer has sent it again, because the first answer was lost. The model may
+/// be loaded anew while this function waits for the lock of the state; then the answer is "fenced" (the push is too old).
 Task<Result<void>> Commits::answer_again(Session& session, MessageHead head, uint64_t has, uint8_t status) {
   Result<std::vector<Message>> weights = std::vector<Message>();
   bool fenced = false;
@@ -287,7 +287,8 @@ void Commits::begin() {
 
 void Commits::finish() { answer_all_without_weights(core_.finished(), kStatusStopBit); }
 
-/// Sends all orders that the sequencer can give now to other shards, then locks the state and carries them out here.
+/// Takes all orders that the sequencer has ready (such as to commit certain pushes), and sends them to the other shards.
+/// Then locks the state, and carries the orders out on this shard.
 Task<Result<void>> Commits::give_orders() {
   if (!sequencer_) co_return Result<void>{};
   while (std::optional<Order> order = sequencer_->next()) {
@@ -353,7 +354,7 @@ Task<Result<void>> Commits::commit(const Order& order) {
   }
   for (const PushId& id : order.pushes) SHOAL_CO_TRY_VOID(co_await answer(id, kStatusOk));
   for (const PushId& id : order.pushes) SHOAL_CO_TRY_VOID(co_await drop_before(id));
-  // Wakes the chief's request for residuals: it stops waiting for a trainer that has pushed again.
+  // Wakes the chief's request for the trainers' residuals, which no longer waits for a trainer that has pushed again.
   if (state_.residuals().wanted()) core_.changed()->notify_all();
   co_return Result<void>{};
 }
@@ -363,8 +364,8 @@ Task<Result<void>> Commits::drop(PushId id) {
   co_return co_await answer(id, kStatusStale);
 }
 
-/// Drops the older pushes of the same process: when an order names a push, its trainer has already abandoned all
-/// earlier pushes.
+/// Drops the pushes that the same process of the trainer has made before push `id`, which an order of the sequencer lists:
+/// the trainer has abandoned them.
 Task<Result<void>> Commits::drop_before(PushId id) {
   for (const PushId& before : state_.kept_before(id)) SHOAL_CO_TRY_VOID(co_await drop(before));
   co_return Result<void>{};
@@ -372,7 +373,7 @@ Task<Result<void>> Commits::drop_before(PushId id) {
 
 Result<void> Commits::hold_state(const Order& order) {
   if (order.pushes.size() != 1) return failed_precondition("an order to hold the state names no chief");
-  if (state_.poison()) {  // Wakes the chief's hold(), which returns this error.
+  if (state_.poison()) {  // Wakes the chief's hold(), which then returns the error in poison().
     core_.changed()->notify_all();
     return {};
   }

@@ -25,8 +25,8 @@ class Commits {
   Task<Result<void>> follow();
   void close();
 
-  /// Takes a complete push that came over `session`. Answers the push when an order names it, or at once if an order has
-  /// named it already. Not called after the session has ended.
+  /// Takes a complete push that came over `session`. The push is answered once an order of the sequencer has committed or
+  /// dropped it; this may have happened already if the push was sent before. Not called after the session has ended.
   Task<Result<void>> take(Session& session, transport::MessageHead head, HeldPush push);
   /// Takes a report from another server.
   Task<Result<void>> take_report(Session& session, const transport::Message& message);
@@ -45,7 +45,7 @@ class Commits {
   Task<Result<void>> seal();
   /// Called when trainers are asked to stop: pushes that wait for other trainers' pushes are answered at once.
   Task<Result<void>> stop();
-  /// Called when the session's trainer leaves: this process makes no more pushes.
+  /// Called when the trainer of `session` leaves: its process makes no more pushes.
   Task<Result<void>> leave(const Session& session);
   /// Called when a trainer's process makes no pushes for now: drops its pushes up to `newest` that are not committed.
   Task<Result<void>> rest(transport::PushId newest);
@@ -54,9 +54,10 @@ class Commits {
   /// Lets the other trainers go on without those that have been away for the grace period, and logs which trainers a
   /// step waits for. Returns when to call this function again.
   Task<Result<std::optional<SteadyTime>>> look_for_lost();
-  /// Takes a snapshot of this shard for process `chief`. All shards take it after the same commit: shard 0 chooses its
-  /// newest one, and the other shards wait some seconds for the commit that makes `version`. Returns nothing if this commit
-  /// has not arrived by then. Unavailable if there is no model. FailedPrecondition if the model was loaded anew meanwhile.
+  /// Takes a snapshot of this shard for process `chief`. All shards take it at the same version of the weights: shard 0
+  /// chooses its present version, and another shard waits some seconds until a commit brings its weights to `version`.
+  /// Returns nothing if this does not happen in time. Unavailable if there is no model. FailedPrecondition if the model
+  /// was loaded anew meanwhile.
   Task<Result<std::optional<HeldState>>> hold(uint64_t chief, bool residuals, uint64_t version);
   /// Drops a snapshot for process `chief` that hold() has not returned yet.
   void release(uint64_t chief);

@@ -48,8 +48,8 @@ std::string trainer_name(int trainer, const TaskIdentity& own);
 /// The shard of the server that sent this hello to shard 0; -1 if no server sent it. `own` is this server's identity.
 int shard_of(const transport::Hello& hello, const TaskIdentity& own);
 
-/// FailedPrecondition if the hello is of another job, strategy or launch, of a task that is no trainer and no server,
-/// or names another task than its certificate. `own` is the server's identity.
+/// FailedPrecondition if the session's hello states another job, strategy or launch than `own`, the server's identity; if
+/// the peer is neither a trainer nor a server; and if the hello names another task than the peer's certificate.
 Result<void> check_hello(const Session& session, const TaskIdentity& own);
 /// FailedPrecondition if the trainer has another model than the server. Called at the hello, and again with each pull:
 /// a worker may connect before the chief has brought the model.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Limits how long a trainer that has to end waits for an answer that depends on other trainers.
+/// A trainer that has to end may still wait for a server's answer, which may depend on other trainers. EndPatience limits
+/// this wait.
 #include <optional>
 
 #include "shoal/base/environment.h"
@@ -11,9 +12,10 @@ class EndPatience {
  public:
   explicit EndPatience(Environment& env) : env_(&env) {}
 
-  /// Called every second or so while the trainer waits for an answer. `ends` is true once the trainer has to end. Returns
-  /// true after `ends` has been true for 9 s: until then other trainers may finish the step that the answer waits for. A
-  /// trainer that was asked to give way (end early) waits only 2 s, since its chief also needs time to save.
+  /// Called every second or so while the trainer waits for an answer. `ends` is true once the trainer has to end.
+  /// Returns true, to end the wait, after `ends` has been true for 9 s: in this time other trainers may finish the
+  /// step, so that the answer comes. A trainer that was asked to give way (end early) waits only 2 s, since its chief
+  /// also needs time to save.
   bool is_over(bool ends) {
     constexpr auto kToEnd = std::chrono::seconds(9), kToGiveWay = std::chrono::seconds(2);
     if (!ends) return false;

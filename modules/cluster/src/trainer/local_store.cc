@@ -179,7 +179,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
     // `row_sums` and `rows` have one entry for each variable in bind()'s `by_rows`, in that order.
     std::vector<RowSums> row_sums;
     std::vector<SegmentRows> rows;
-    // By segment: a pointer into `rows`; null if the segment's gradient does not come as rows.
+    // By segment: a pointer into `rows`; null if the step computes the segment's whole gradient, not only some rows of it.
     std::vector<const SegmentRows*> rows_of_segment;
     std::vector<double> scalars;
   };
@@ -284,7 +284,8 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   size_t computed_ = 0;  // The number of replicas that have finished their part of this step.
   std::vector<Contribution> contributions_;
   Bindings bindings_;
-  std::vector<const Segment*> summed_;  // The segments whose gradients come as rows, in bind()'s order.
+  // The segments (tables) for which a step gives only the gradients of the rows that it used, in bind()'s order.
+  std::vector<const Segment*> summed_;
   uint64_t global_step_ = 0;
   uint64_t epoch_ = 0;
   std::set<int> ended_;          // Trainers whose inputs have ended.
@@ -292,7 +293,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   // The members below belong to a step whose updates are applied while its program runs.
   std::vector<const Segment*> update_segments_;  // One entry for each update.
   std::vector<double> scalars_;
-  Ref<Buffer> next_;       // The next version; null if weights are updated in place.
+  Ref<Buffer> next_;       // The weights after the step; null if the step updates weights_ in place.
   bool applying_ = false;  // True from apply_during_run() until the step has succeeded.
 };
 

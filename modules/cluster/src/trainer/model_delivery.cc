@@ -11,8 +11,9 @@ namespace {
 
 using transport::Message;
 
-/// Sends the values of one arena segment by segment, in parts, so that only one segment and one part are in memory at
-/// a time.
+/// Sends a server its saved values for one arena (the block of memory for all weights, for one slot of the optimizer, or
+/// for a residual). Reads one segment (a tensor or some of its rows) at a time, and sends it in parts, so that at most one
+/// segment and one part are in memory.
 Task<Result<void>> restore_arena(ModelDelivery to, size_t shard, ArenaIndex arena, RestoreSource& restore,
                                  Deadline deadline) {
   const std::string name = arena_name(arena);

@@ -98,8 +98,8 @@ Result<int64_t> transposed_size(const WindowAxis& axis, int64_t beyond) {
                           " elements along an axis");
 }
 
-/// For each element of an input channel, adds the kernel, times the element, to the element's window in an output channel.
-/// `sums` is that output channel.
+/// Adds to `sums`, an output channel of a transposed convolution, the contribution of one input channel, `picture`. Each
+/// element of the picture has a window in the output channel, to which the element times the kernel is added.
 void add_windows(const WindowAxes& axes, const float* picture, const float* kernel, int64_t height, int64_t width,
                  std::vector<double>& sums) {
   const auto& [y, x] = axes;

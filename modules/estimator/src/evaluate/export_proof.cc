@@ -24,7 +24,8 @@ using Tensors = std::map<std::string, Tensor>;
 using ComputeExported =
     std::function<Result<Tensors>(Predictor& predictor, const data::Batch& batch, const data::TensorMap& expected)>;
 
-/// Refuses an export whose form cannot be computed. This is no error, since an error would end the training.
+/// The refusal of an export whose predictions could not be computed and compared. `why` is not returned as an error, since
+/// an error would end the training.
 Proof unproved(const std::string& form, const Error& why) {
   return {"", "not published, since its " + form + " cannot be proved: " + why.message()};
 }

@@ -13,7 +13,7 @@
 namespace shoal {
 
 struct Proof {
-  std::string evidence;  ///< The file proof.json (docs/formats.md).
+  std::string evidence;  ///< The contents of the file proof.json (docs/formats.md).
   std::string refusal;   ///< The reason why the export is not published, with the worst examples; "" if it is.
 };
 

@@ -27,8 +27,8 @@ struct JobRates {
   double waiting = 0;  ///< The share of the trainers' time that went by waiting for replies to pushes, 0 to 1.
 };
 
-/// The rates between two reads that lie `time` apart. Nothing if the server was started or restored in between, or if no
-/// time has passed.
+/// The rates between two states of the first server's counters, `before` and `now`, which lie `time` apart. Nothing if the
+/// server was started or restored in between, or if no time has passed.
 std::optional<JobRates> job_rates(const cluster::ServerStatus& before, const cluster::ServerStatus& now, Duration time);
 /// "job: 36.9 batches/s by 3 trainers (slowest: trainer 2, 8.20/s), loss = 0.31, staleness 1.9 (at most 4), 0 dropped,
 /// waiting 12 %".

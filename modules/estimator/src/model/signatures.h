@@ -9,8 +9,8 @@
 
 namespace shoal {
 
-/// Checks signatures: names and outputs exist and differ, keys are predictions, and of several signatures one is the
-/// default. InvalidArgument.
+/// InvalidArgument unless each signature has a name of its own and at least one output, the outputs of a signature have
+/// different names, and each output is a prediction of the model. One of several signatures has to be the default one.
 Result<void> check_signatures(const std::vector<nn::ExportSignature>& signatures, const EstimatorSpec& spec);
 /// The spec's signatures, the default one first, under their own names. If there are none: one signature with all
 /// predictions.

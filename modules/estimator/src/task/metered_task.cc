@@ -59,7 +59,8 @@ monitor::TaskAccess access_to(const RunConfig& config, Environment& env) {
   return access;
 }
 
-/// True if other processes of the job may run on this machine. (Threads of one process share one endpoint.)
+/// True if other processes of the job may run on this machine, each with a metrics endpoint of its own. Tasks that are
+/// threads of one process share one endpoint.
 bool shares_machine(const cluster::TaskConfig& task) {
   if (task.in_process) return false;
   return task.tasks_on_host > 1 || task.launched;

@@ -209,7 +209,8 @@ Result<void> change_value(std::string_view name, T& field, const Setting<T>& to)
   return {};
 }
 
-/// Changes the interval of checkpoints: a value for one of the two fields sets the other to None; both values are an error.
+/// Changes the interval between checkpoints. A number for one of save_checkpoints_steps and save_checkpoints_secs sets the
+/// other to None. Numbers for both are an error.
 Result<void> change_cadence(RunConfigOptions& options, const RunConfigChanges& changes) {
   const auto& steps = changes.save_checkpoints_steps;
   const auto& secs = changes.save_checkpoints_secs;

@@ -27,8 +27,8 @@ Result<transport::LinkOptions> link_options(const RunConfig& config);
 /// The address at which this task listens: the one of --bind, or else the one that the cluster has for it. InvalidArgument
 /// if --bind is neither host nor host:port.
 Result<transport::Endpoint> own_endpoint(const RunConfig& config);
-/// The FailedPrecondition of a job beyond this machine that has neither token nor certificate. It names the ways to say who
-/// may join.
+/// The FailedPrecondition for a job whose addresses are not all loopback, and which has neither token nor certificate. The
+/// error's text lists the ways to say which tasks may join the job.
 Error needs_credential();
 /// The addresses of the parameter servers.
 std::vector<transport::Endpoint> server_endpoints(const RunConfig& config);
@@ -41,8 +41,9 @@ int32_t update_threads(const RunConfig& config, int32_t usable_cores);
 
 /// The token by which the program cancels: RunConfigOptions::stop, or an interrupt of the config's own environment.
 StopToken stop_of_program(const RunConfig& config);
-/// The token that ends a call outside of a task (an evaluation, predictions, an export): that of stop_of_program(). In
-/// calls within a task, as exporters make them, the token never stops, since the task decides when it ends.
+/// The token that ends a call of an Estimator (an evaluation, predictions, an export). Outside of a task it is the token of
+/// stop_of_program(). Within a task, where exporters make such calls, it is a token that never stops, since the task itself
+/// decides when it ends.
 StopToken stop_of_call(const RunConfig& config);
 
 /// Makes a folder for a run without a model_dir, and logs its path.

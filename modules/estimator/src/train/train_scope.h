@@ -16,8 +16,8 @@ struct TrainScope {
   /// model, and draws a seed until then.
   cluster::RunIdentity run = {};
 
-  /// True if the servers hold the model of another run, to which this task does not belong. Its failure is then not
-  /// reported to them.
+  /// True if the servers have the model of another run, to which this task does not belong. If this task fails, it then
+  /// does not report its failure to the servers.
   bool is_stranger = false;
 
   Environment& env;

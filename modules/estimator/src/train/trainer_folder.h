@@ -32,11 +32,12 @@ class TrainerFolder {
   /// Called by the leading task before writes and at intervals. FailedPrecondition: the folder was removed, moved or
   /// replaced during this run (training does not make a new folder then). Unavailable: the folder cannot be seen now.
   Result<void> check_place();
-  /// Called by the leading task before it publishes a checkpoint as the newest one. Unavailable: another start has begun in
-  /// the folder meanwhile, for example because a file server lost sight of this host and released its lock. Not called in
-  /// the chief of a cluster: there the servers decide, which refuse a second chief, unless it has taken over from this one.
+  /// Called by the leading task before it publishes a checkpoint as the newest one. Unavailable: another start has
+  /// begun in the folder meanwhile, for example because a file server lost sight of this host and released its lock.
+  /// Checks nothing if the model lies on parameter servers: these refuse a second chief, unless it has taken over from
+  /// this one.
   Result<void> check_run();
-  /// The id of the run to which the folder belongs now; empty: there is none, or it cannot be read.
+  /// The id of the run in the folder's run.json at present; empty if this file is missing or cannot be read.
   Result<std::string> seen_run();
   /// Whether the job has ended, for a worker whose servers cannot be reached.
   bool job_has_ended();
@@ -98,7 +99,9 @@ class TrainerFolder {
   std::optional<int64_t> max_steps_;
   EndOfJob end_of_job_;                               // Reads the end mark, for workers.
   std::optional<checkpoint::EndMark> mark_at_start_;  // The end mark that the leading task found at its start.
-  int64_t run_ = 0;  // The number of this start of the run; if nothing is left to train, that of its newest start.
+  // The number of this start among all starts of the run. If nothing is left to train, this start gets no number, and
+  // the member has the number of the newest start before it.
+  int64_t run_ = 0;
   bool run_begun_ = false;
 };
 

@@ -90,7 +90,7 @@ class SimNetwork {
     uint64_t bytes = 0;         ///< Bytes of bodies and heads, each counted once.
     uint64_t packets_lost = 0;  ///< Packets that were lost and sent again.
     // The next members count faults.
-    uint64_t cuts = 0;           ///< Directions that were cut.
+    uint64_t cuts = 0;           ///< How often the traffic from one task to another was cut; cut() counts as two.
     uint64_t resets = 0;         ///< Connections that reset() or a Choice ended.
     uint64_t messages_lost = 0;  ///< Messages that were sent and never arrive.
     uint64_t process_deaths = 0;
@@ -110,8 +110,8 @@ class SimNetwork {
   std::unique_ptr<State> state_;
 };
 
-/// A factory of the transport of one task, under its name in the network. Works only in virtual time. The next process of a
-/// task that died uses the same name; no two living processes do.
+/// Makes the factory for the transport of `task`, which has this name in the network. Works only in virtual time. No two
+/// living processes may have the same name. After a process has died, the task's next process uses its name again.
 TransportFactory sim_factory(std::shared_ptr<SimNetwork> network, std::string task);
 
 }  // namespace shoal::transport

@@ -81,10 +81,11 @@ class Connection {
   /// connection is closed and no message is left, returns the reason that the peer or this side gave (Unavailable, unless
   /// close() got another kind). DataLoss or InvalidArgument: the peer sent an invalid message; this closes the connection.
   virtual Task<Result<Message>> receive(Deadline deadline) = 0;
-  /// Sends the queued messages (for at most 1 s), then `reason` to the peer, and ends the connection. Calls that wait on it
-  /// return the reason. Further calls have no effect. The peer gets the kind of `reason`, too, but Unavailable instead of
-  /// Cancelled, DeadlineExceeded and EndOfInput. A call on the strand sends at once all bytes for which the socket or the
-  /// shared memory has room. The others are sent while the event loop runs, or when the environment ends.
+  /// Sends the queued messages (for at most 1 s), then `reason` to the peer, and ends the connection. Calls of send()
+  /// and receive() that still wait return `reason`. Further calls of close() have no effect. The peer gets the kind of
+  /// `reason`, too, but Unavailable instead of Cancelled, DeadlineExceeded and EndOfInput. A call on the strand sends
+  /// at once all bytes for which the socket or the shared memory has room. The other bytes are sent while the event
+  /// loop runs, or when the environment ends.
   virtual void close(Error reason) = 0;
   virtual void set_receive_limit(uint64_t bytes) = 0;
 };

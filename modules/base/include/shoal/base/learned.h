@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Describes values that a run computes from data once and keeps across its restarts, as text (RunConfig::learned()).
+/// How values are stored as text that a run computes from data once and keeps across its restarts (RunConfig::learned()).
 #include <string>
 #include <string_view>
 
@@ -14,8 +14,9 @@ namespace shoal {
 ///   static Result<T> decode(std::string_view json);       // DataLoss says what is wrong. Never throws.
 ///   static std::string news(const T& kept, const T& found);
 ///
-/// news() compares the stored value, `kept`, with `found`, which was computed from the present data. It says what the data
-/// now have and `kept` lacks, as the end of a sentence that begins with "the data have". Empty: nothing that matters.
+/// news() compares the stored value, `kept`, with `found`, which was computed from the present data. The returned text says
+/// what is in the present data and missing in `kept`. It ends a sentence that begins with "the data have". It is empty if
+/// no difference matters.
 template <class T>
 struct Learned;
 

@@ -8,8 +8,8 @@
 
 namespace shoal {
 
-/// "cannot `verb` `path`: `cause`; what to do". Its kind is the one that Storage gives the error number (ENOENT, ...). If a
-/// limit was met, the cause names the limit (system_error_text()).
+/// Makes the error "cannot `verb` `path`: `cause`; what to do" from an errno (ENOENT, ...). The errno decides the error's
+/// kind as in Storage. If a limit was met, the cause names the limit (system_error_text()).
 Error path_error(std::string_view verb, const std::string& path, int number);
 
 /// InvalidArgument for texts that look like a path but lead to no file: an address with a scheme ("gs://bucket/m",

@@ -11,8 +11,8 @@
 
 namespace shoal {
 
-// The storage is a union, not a std::variant: a variant for each type that a function of Shoal returns costs every program
-// that includes Shoal some milliseconds of compile time (docs/decisions/light-headers.md), and two members do not need it.
+// The storage is a union: a std::variant for each type that a function of Shoal returns would cost every program that
+// includes Shoal some milliseconds of compile time (docs/decisions/light-headers.md).
 template <class T>
 class [[nodiscard]] Result {
  public:

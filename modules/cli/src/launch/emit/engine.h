@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Engines are the systems for which `shoal launch --emit` writes files (Kubernetes, ...). Tells what each can do.
+/// Engines are the systems for which `shoal launch --emit` writes files (Kubernetes, ...). `Engine` describes what a system
+/// can do.
 #include <array>
 #include <span>
 #include <string_view>
@@ -21,7 +22,7 @@ struct Engine {
   bool on_other_machines;
   /// True if tasks run in containers: the model's folder is mounted into each, and containers share no memory.
   bool in_containers;
-  std::string_view on_sigterm;                  ///< Its tasks' --on-sigterm: "leave" (to be started again) or "end".
+  std::string_view on_sigterm;                  ///< --on-sigterm of the tasks: "leave" (to be started again) or "end".
   std::string_view secret_goes;                 ///< Advice for users: where to keep a secret that the program needs.
   std::span<const OptionWithoutPlace> without;  ///< Options of `shoal launch` that this engine cannot obey.
 };

@@ -13,8 +13,8 @@
 namespace shoal::cli::launch {
 namespace {
 
-// kubectl stores the applied file in an annotation of at most 262,144 bytes, in which a character may take six bytes. So
-// the command takes at most 192 KiB of it.
+// kubectl stores the applied file in an annotation of at most 256 KiB, in which a byte of the command may take six bytes.
+// So a command of 32 KiB takes at most 192 KiB of the annotation.
 constexpr size_t kCommandBytesMax = 32 * 1024;
 
 Error refused(const Engine& engine, const std::string& sentence) {

@@ -36,8 +36,9 @@ struct TrainedModel {
   int64_t global_step = 0;  ///< The global step after which the weights were saved.
 };
 
-/// Returns the nodes from which these values are computed, each before its readers, including nodes of which only the shape
-/// is used. If is_source(node) is true, the node is included, but its inputs only if another node needs them.
+/// Returns the nodes from which `values` are computed, including nodes of which only the shape is used. A node comes before
+/// the nodes that use its outputs. If is_source(node) is true, the node is included, but the nodes that compute its inputs
+/// only if another node needs them.
 std::vector<NodeId> needed_nodes(const Graph& graph, const std::vector<Value>& values,
                                  const std::function<bool(const Node& node)>& is_source = {});
 

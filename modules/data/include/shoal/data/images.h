@@ -69,7 +69,7 @@ Result<Tensor> read_image(Storage& storage, const std::string& path, const Image
 MapFn decode_images(ImageOptions options = {}, std::string feature = {});
 
 struct ReadImagesOptions {
-  std::string feature = {};  ///< The name of the feature that has the path, a string scalar. "" is the only feature.
+  std::string feature = {};  ///< The feature that has the path, a string scalar. "": the only feature, without a name.
   std::shared_ptr<Storage> storage = nullptr;  ///< The storage of the files. Null: this machine.
 };
 

@@ -29,7 +29,7 @@ using MetricsFn = std::function<NamedMetrics(const MetricsInput& input)>;
 ///     return {{"rmse", shoal::nn::root_mean_squared_error(both)}};
 ///   });
 ///
-/// Raises InvalidArgument if `metrics` is empty. An exception that the function throws leaves evaluate() unchanged.
+/// Raises InvalidArgument if `metrics` is empty. If `metrics` throws an exception, evaluate() throws the same exception.
 Estimator add_metrics(Estimator estimator, MetricsFn metrics);
 
 }  // namespace shoal

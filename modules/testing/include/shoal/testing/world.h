@@ -68,10 +68,11 @@ class World {
   World(const World&) = delete;
   World& operator=(const World&) = delete;
 
-  /// Adds the tasks of a cluster ("ps:2,worker:3,evaluator", with a chief; or "master,ps:2"), each on a host of its own,
-  /// named "chief 0", "worker 0", "ps 1", "evaluator 0". They start with the first run(). The default of `config.model_dir`
-  /// is "/shared/model", in a folder that all hosts see. Tasks use the simulated network, or the transport that
-  /// `config.runtime` names if it is one of its `plugins`. Raises InvalidArgument for a size that cannot be read.
+  /// Adds the tasks of a cluster ("ps:2,worker:3,evaluator", with a chief; or "master,ps:2"), each on a host of its
+  /// own, named "chief 0", "worker 0", "ps 1", "evaluator 0". They start with the first run(). The default of
+  /// `config.model_dir` is "/shared/model", in a folder that all hosts see. Tasks use the simulated network, unless
+  /// `config.runtime` names a transport and has that transport among its `plugins`. Raises InvalidArgument for a size
+  /// that cannot be read.
   void add_cluster(std::string_view size, Program program, RunConfigOptions config = {});
   /// Adds one process without a cluster, on a host of its own. It starts with the first run().
   void add_process(const std::string& name, Program program, RunConfigOptions config = {});
@@ -141,7 +142,8 @@ class World {
   size_t count_log(std::string_view part) const;  ///< The number of log lines, of all tasks, that contain `part`.
   std::vector<std::string> tasks() const;
 
-  /// The disk with the files that all hosts see below "/shared". Its paths are those that tasks use.
+  /// The disk whose files all hosts see below "/shared". A file has the same path on this disk as in the tasks, so its path
+  /// begins with "/shared", too.
   SimulatedDisk& shared();
   SimulatedDisk& disk(std::string_view task);  ///< The disk of the task's host.
   /// Cuts the task's host off from "/shared" (calls fail with input/output errors), or connects it again.
