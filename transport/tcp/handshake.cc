@@ -9,7 +9,8 @@ Handshake::Handshake(std::weak_ptr<stream::Acceptance> owner, stream::Core& core
 
 void Handshake::begin() {
   error_code error;
-  address_ = stream_->socket().remote_endpoint(error);  // Fails if the peer has left already; reading then fails too.
+  // remote_endpoint() fails if the peer has left already. The error is ignored, since the next read will fail, too.
+  address_ = stream_->socket().remote_endpoint(error);
   wait_readable(&Handshake::read_first_byte);
 }
 

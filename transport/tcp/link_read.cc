@@ -26,7 +26,7 @@ void Link::read_on() {
 
 void Link::read() {
   if (!core_->open()) return;
-  const auto self = shared_from_this();  // Coroutines that are woken may drop the connection.
+  const auto self = shared_from_this();  // Keeps the link alive if a coroutine that is woken below drops its Connection.
   size_t turn_bytes = 0;
   while (state_ == State::kOpen && !stalled_ && !outgoing_.closed()) {
     const size_t before = in_.body_have;
@@ -122,7 +122,7 @@ bool Link::take_body() {
 }
 
 void Link::resume_reading() {
-  heartbeat_.restart_silence(core_->env.now());  // Silence counts from now, since nothing was read in the pause.
+  heartbeat_.restart_silence(core_->env.now());  // The peer's silence begins anew: nothing was read in the pause.
   // The head of the next frame may be complete already.
   if (state_ == State::kOpen && in_.head_have == kFrameBytes && !take_head()) return;
   read();

@@ -56,7 +56,7 @@ class PosixWritableFile final : public WritableFile {
   Result<void> sync() override {
     SHOAL_TRY_VOID(flush());
     // A failed fsync drops the pages that were not written. A second fsync would succeed, although these pages are lost.
-    // So fail() stores the error, which all later calls return.
+    // So fail() stores the error, and later calls return it, too.
     if (retry_interrupted([&] { return ::fsync(descriptor_); }) != 0 && errno != EINVAL) return fail("sync", errno);
     return {};
   }

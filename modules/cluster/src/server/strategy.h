@@ -21,7 +21,7 @@ struct WholePush {
   uint64_t base_version = 0;
 };
 
-/// One trainer's part in the commit that comes next.
+/// What one trainer has contributed, and may still contribute, to the next commit (update of the weights).
 struct Participant {
   bool active = true;  ///< False if the trainer makes no more pushes.
   bool lost = false;   ///< True if the trainer has been away for the grace period.

@@ -252,7 +252,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
       contributions_.push_back({replica.updates->bytes(), own, replica.rows_of_segment});
     }
     if (weights_->unique()) return shard_.apply(weights_->bytes(), weights_->bytes(), contributions_);
-    Ref<Buffer> next = env_.buffers().get(weights_->size());  // New memory: a snapshot still reads weights_.
+    Ref<Buffer> next = env_.buffers().get(weights_->size());  // New memory, since a snapshot still reads weights_.
     SHOAL_TRY_VOID(shard_.apply(weights_->bytes(), next->bytes(), contributions_));
     weights_ = std::move(next);
     return {};

@@ -19,7 +19,7 @@ Task<Result<void>> restore_arena(ModelDelivery to, size_t shard, ArenaIndex aren
   const std::string name = arena_name(arena);
   for (const Segment& segment : to.plan.shards[shard].segments) {
     if (residual_trainer(arena) < 0 && arena > nn::slot_count(segment.variable.rule)) continue;
-    if (!restore.holds(segment, arena)) continue;  // The segment keeps the server's initial values.
+    if (!restore.holds(segment, arena)) continue;  // Not saved: keeps the server's initial values.
     Ref<Buffer> buffer = to.env.buffers().get(segment.bytes);
     const auto read = [&] { return restore.read(segment, arena, buffer->bytes()); };
     SHOAL_CO_TRY_VOID(co_await compute(to.env, read));

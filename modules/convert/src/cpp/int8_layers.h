@@ -10,7 +10,8 @@
 
 namespace shoal::convert::cpp {
 
-/// Weights in eight bits. For each channel, the integer sum = bias + x w stands for the real number sum * factor.
+/// Weights in eight bits. For each channel the layer computes an integer, bias + x w. The integer times the channel's factor
+/// is the real result.
 struct Int8Weights {
   std::vector<int8_t> weights;  ///< [out][...], channels last.
   std::vector<int32_t> bias;    ///< Includes the correction for the zero point of x.

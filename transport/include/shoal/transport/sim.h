@@ -56,7 +56,7 @@ class SimNetwork {
   void heal();  ///< Heals all cuts.
   /// Calls cut() between each of `some` and each of `others`.
   void partition(const std::vector<std::string>& some, const std::vector<std::string>& others);
-  /// Three heartbeat intervals, with the default interval.
+  /// After this time a silent peer is given up: three heartbeat intervals of the default length.
   static constexpr Duration kSilenceMax = std::chrono::seconds(15);
 
   /// Ends all present connections between the two at once, at both ends, with Unavailable (connection reset by peer).
@@ -70,7 +70,7 @@ class SimNetwork {
   void process_died(std::string_view task);
   /// Reports that the host of `task` has lost its power. Messages that had not left it are lost, and its peers notice only
   /// the silence. Attempts to connect to its addresses time out. The host is back when the next process of the task makes
-  /// its transport; it then answers traffic for the dead process with a reset.
+  /// its transport. From then on the host answers traffic for the dead process with a reset.
   void host_died(std::string_view task);
   /// Freezes or thaws a task. The peers of a frozen task may send until their queues are full, receive nothing from it, and
   /// cannot connect, since the handshake times out. After thawing, the task sees what its peers have done meanwhile, and

@@ -33,8 +33,8 @@
 /// For functions that a SHOAL_VECTOR_LOOP calls: unless inlined, they stay compiled for the plain instruction set.
 #define SHOAL_ALWAYS_INLINE inline __attribute__((always_inline))
 
-/// SHOAL_INDEPENDENT stands before a loop whose iterations do not depend on each other, even if an output lies exactly over
-/// an input: without the macro, compilers use scalar code for that case.
+/// SHOAL_INDEPENDENT stands before a loop whose iterations do not depend on each other, even if the array that it writes is
+/// also an array that it reads. Without the macro, compilers use scalar code if the arrays are the same.
 #if defined(__clang__)
 #define SHOAL_INDEPENDENT _Pragma("clang loop vectorize(assume_safety)")
 #else

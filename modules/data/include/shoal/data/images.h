@@ -64,7 +64,7 @@ Result<Tensor> decode_image(std::string_view bytes, const ImageOptions& options 
 Result<Tensor> read_image(Storage& storage, const std::string& path, const ImageOptions& options = {});
 
 /// Makes a function for Dataset::map() that replaces the bytes of an image file, such as a record of tf_records(), by the
-/// image. The bytes are the feature called `feature`, a string scalar; "" is the only feature, without a name. Errors are
+/// image. The bytes are the feature called `feature`, a string scalar; "": the only feature, without a name. Errors are
 /// those of decode_image(), and InvalidArgument if the feature is no string scalar.
 MapFn decode_images(ImageOptions options = {}, std::string feature = {});
 

@@ -25,7 +25,7 @@ struct SearchOptions {
   std::string metric = "loss";                               ///< The name of the metric that ranks the trials.
   std::optional<tuning::Goal> goal = {};  ///< kMin if less of the metric is better. Default: tuning::goal_of(metric).
   int64_t seed = 1;                       ///< The seed of the values that are drawn.
-  std::optional<int64_t> max_steps = {};  ///< Only with kAsha, required there: steps of a trial that is not ended early.
+  std::optional<int64_t> max_steps = {};  ///< Only with kAsha, and required: the steps of a trial that is not ended early.
   std::optional<int64_t> min_steps = {};  ///< Only with kAsha: the first comparison's step. Default: max_steps / eta^3.
   std::optional<int64_t> eta = {};        ///< Only with kAsha: tuning::AshaOptions::eta. Default: 3.
   RunConfigOptions config = {};  ///< The config of the trials; each gets its own model_dir. `config.stop` ends the search.
@@ -58,8 +58,8 @@ using TrialFunction = std::function<Metrics(const Params& params, const RunConfi
 /// another process searches in the folder or a file cannot be written.
 SearchResult search(const SearchOptions& options, const TrialFunction& train);
 
-/// Makes the experiment of a trial from its parameters. The estimator takes the given config, or a copy that
-/// RunConfig::replace() made.
+/// Makes the experiment of a trial from its parameters. The experiment's estimator has to use the given config, or a copy
+/// made by RunConfig::replace().
 using TrialExperiment = std::function<Experiment(const Params& params, RunConfig config)>;
 
 /// Like the search() above, but `make` only makes the experiment of a trial, and search() itself trains and evaluates it by

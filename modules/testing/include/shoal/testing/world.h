@@ -55,9 +55,9 @@ struct WorldOptions {
   std::shared_ptr<cluster::UpdateObserver> observer = nullptr;
   /// Receives every log line, which begins with the time and the task.
   std::function<void(const std::string& line)> log = nullptr;
-  /// Returns the storage that a task uses: `disk` behind a wrapper, or something else in its place.
+  /// Returns the storage that a task uses: a wrapper around `disk`, or a storage that replaces it.
   std::function<std::shared_ptr<Storage>(const std::string& task, std::shared_ptr<Storage> disk)> wrap_storage = nullptr;
-  /// Returns the network that a task uses: `network` behind a wrapper.
+  /// Returns the network that a task uses: a wrapper around `network`.
   std::function<TransportFactory(const std::string& task, TransportFactory network)> wrap_network = nullptr;
 };
 
