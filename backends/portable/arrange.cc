@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Ops that move elements. Each op makes one strided copy for each piece. If the copies do not cover the whole result, the
+// Ops that move elements, by one or several strided copies. If the copies do not cover the whole result, the
 // result is filled first.
 #include <cstring>
 #include <span>
@@ -14,7 +14,7 @@ namespace {
 
 using Steps = std::array<int64_t, Shape::kRankMax>;
 
-/// A copy between a dense array of `shape` and an array with the given steps and first element.
+/// A copy between a dense array and an array with other strides, which may be a part of a larger array.
 struct Part {
   StridedCopy copy;
   size_t first_byte;  ///< The offset in the array that is not dense, in bytes.
@@ -33,7 +33,7 @@ Part part(const Shape& shape, Dense dense, const Steps& steps, int64_t first, DT
   return {StridedCopy(std::move(axes), size_of(dtype)), size_t(first) * size_of(dtype)};
 }
 
-/// Plans the copies of `pieces`, which follow one another along an axis of `whole`.
+/// Returns a copy for each tensor in `pieces`. These tensors, joined along `axis`, are the tensor of shape `whole`.
 std::vector<Part> parts_along(int axis, const Shape& whole, std::span<const TensorType> pieces, Dense dense) {
   const Steps steps = dense_steps(whole);
   std::vector<Part> parts;

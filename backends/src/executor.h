@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A compiled program: a fixed list of steps, whose values share one block of memory (the arena). Addresses are fixed when
-/// the program is compiled, except those of memory that the caller binds to a run. Each run writes these into the steps
-/// before the first step.
+/// the program is compiled, except those of memory that the caller binds to a run. Each run enters the addresses of that
+/// memory in the steps before it executes the first step.
 #include <memory>
 #include <string>
 #include <vector>
@@ -84,8 +84,8 @@ class ExecutorProgram final : public Program {
   const ProgramInfo& info() const override { return info_; }
 
  private:
-  /// One contiguous copy of a variable or update for which the caller has bound several pieces. The buffer is allocated
-  /// when it is first needed, and then kept.
+  /// One contiguous copy of a variable or update that the caller has bound as several separate blocks of memory. The
+  /// buffer is allocated when it is first needed, and then reused.
   struct Staging {
     Ref<Buffer> buffer;
     VersionId contents;  ///< For a variable: the version of the weights in the buffer.

@@ -12,7 +12,7 @@ namespace shoal::checkpoint {
 namespace {
 
 constexpr int64_t kRunFileVersion = 1;
-constexpr uint64_t kRunBytesMax = uint64_t(64) << 20;  // Large, since RunFile::meaning may have a vocabulary.
+constexpr uint64_t kRunBytesMax = uint64_t(64) << 20;  // Large, since the file may have vocabularies (RunFile::meaning).
 constexpr size_t kIdDigits = 32;
 constexpr int kSeedBits = 53;  // All JSON readers represent whole numbers of this size.
 

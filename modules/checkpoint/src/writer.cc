@@ -376,8 +376,8 @@ void FolderWriter::abandon() {
   if (phase_ == Phase::kIndexed) (void)storage_.remove(path_of(temporary_index_name()));
   if (index_may_be_ours()) {
     if (may_be_listed()) return;
-    // The index goes first: an index without its data files would look like a damaged checkpoint. So this function removes
-    // the data files only once the index is certainly gone. Until then the `.unlisted` file stays, too: it tells later
+    // The index is removed first: an index without its data files would look like a damaged checkpoint. The data files are
+    // removed only once the index is certainly gone. Until then the `.unlisted` file stays, too: it tells later
     // saves to delete this checkpoint.
     const Result<void> removed = storage_.remove(path_of(index_name()));
     if (!removed && removed.error().kind() != ErrorKind::kNotFound) return;

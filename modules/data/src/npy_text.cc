@@ -16,7 +16,7 @@ uint32_t unit_at(std::span<const std::byte> utf32, size_t i, bool big_endian) {
 
 void append_utf8(uint32_t character, std::string& text) {
   if (character < 0x80) return text.push_back(char(character));
-  // The number of bytes behind the first byte; each of them holds 6 bits.
+  // The number of bytes after the first byte; each of them has 6 bits of the character.
   const int more = character < 0x800 ? 1 : character < 0x10000 ? 2 : 3;
   // The first byte of a character begins with as many 1 bits as the character has bytes in UTF-8.
   const uint32_t mark = (0xff00U >> (more + 1)) & 0xff;

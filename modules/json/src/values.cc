@@ -30,7 +30,8 @@ PrintedJson stored_json(DType dtype, const std::byte* at) {
   return nullptr;
 }
 
-/// Makes nested lists over the axes of `shape` from `axis` on. `element` returns the values in row-major order.
+/// Makes nested lists over the axes of `shape` from `axis` on. Each call of `element` returns the
+/// next value in row-major order.
 template <class Element>
 PrintedJson nested_json(const Shape& shape, int axis, const Element& element) {
   if (axis == shape.rank()) return element();

@@ -24,7 +24,7 @@ constexpr std::array kFlags{Said{"--cluster", Topic::kCluster},    Said{"--rank"
 constexpr std::array kVariables{Said{"SHOAL_WORLD_SIZE", Topic::kTasks}, Said{"SHOAL_PS", Topic::kServers},
                                 Said{"SHOAL_EVALUATOR", Topic::kEvaluator}};
 /// Variables that say which task of a cluster a process is: those of Shoal, and those of Slurm, MPI and others that Shoal
-/// reads. Two processes must not be the same task.
+/// reads. A command for all tasks must not set them, since every process would then be the same task.
 constexpr std::array<std::string_view, 25> kPlaceVariables{
     "TF_CONFIG",         "SHOAL_RANK",   "SHOAL_SOURCE",      "SHOAL_RENDEZVOUS",     "SHOAL_HOST",
     "SHOAL_SERVICE",     "SHOAL_RUN",    "SHOAL_REPORT_FILE", "JOB_COMPLETION_INDEX", "RANK",

@@ -22,7 +22,8 @@ int32_t count_tasks_on_host(const TaskConfig& task) {
   return count;
 }
 
-/// Resolves an evaluator, which is no member of the training cluster: it has no counts, no global id and no address.
+/// Completes the configuration of an evaluator, which is no member of the training cluster: the numbers of trainers and
+/// servers are 0, and it has neither a global id nor an address.
 Result<TaskConfig> resolve_evaluator(TaskConfig task) {
   if (task.job.has_role(kMasterRole)) {
     return invalid_argument("task.type: there is no evaluator in a cluster with a master, which evaluates itself");

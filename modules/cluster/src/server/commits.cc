@@ -157,7 +157,7 @@ void Commits::release(uint64_t chief) {
 Task<Result<void>> Commits::fence(int trainer, uint64_t incarnation) {
   if (!sequencer_) co_return Result<void>{};  // Only shard 0 acts: its sequencer orders all shards to exclude the process.
   sequencer_->fence(trainer, incarnation);
-  if (trainer == 0) sequencer_->unseal(), sequencer_->unstop();  // Cancels requests of the former chief.
+  if (trainer == 0) sequencer_->unseal(), sequencer_->unstop();  // Cancels the former chief's requests to end or to stop.
   co_return co_await give_orders();
 }
 
@@ -311,7 +311,7 @@ Task<Result<void>> Commits::obey_orders() {
   co_return Result<void>{};
 }
 
-/// Carries out one order. The caller has locked the state. An error ends the server's process.
+/// Carries out one order of the sequencer. The caller has locked the state. An error ends the server's process.
 Task<Result<void>> Commits::obey(Order order) {
   switch (order.kind) {
     case OrderKind::kCommit: SHOAL_CO_TRY_VOID(co_await commit(order)); break;

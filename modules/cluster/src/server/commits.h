@@ -112,7 +112,7 @@ class Commits {
   Absences absences_;
   Stragglers stragglers_;
   std::optional<SequencerLink> link_;
-  std::deque<transport::Order> orders_;  // Orders for the model loaded now, still to be carried out.
+  std::deque<transport::Order> orders_;  // The sequencer's orders for the present model that are still to be carried out.
   std::map<transport::PushId, Waiting> waiting_;
   std::optional<PendingSnapshot> pending_snapshot_;
 };

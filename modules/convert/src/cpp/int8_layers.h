@@ -10,8 +10,8 @@
 
 namespace shoal::convert::cpp {
 
-/// Weights in eight bits. For each channel the layer computes an integer, bias + x w. The integer times the channel's factor
-/// is the real result.
+/// Weights in eight bits. For each channel the layer computes an integer, bias + x w. This integer, times the channel's
+/// factor, is the result as a real number.
 struct Int8Weights {
   std::vector<int8_t> weights;  ///< [out][...], channels last.
   std::vector<int32_t> bias;    ///< Includes the correction for the zero point of x.

@@ -46,7 +46,7 @@ monitor::TaskLabels labels_of(const RunConfig& config) {
   return labels;
 }
 
-/// The functions of the task that the endpoint's thread may call.
+/// The functions of the task that the thread of the metrics endpoint may call.
 monitor::TaskAccess access_to(const RunConfig& config, Environment& env) {
   monitor::TaskAccess access{.post = [&env](Work work) { env.post(std::move(work)); }, .wire = {}};
   if (config.num_ps_replicas() == 0) return access;

@@ -14,8 +14,8 @@ namespace shoal::transport {
 /// queued and is then reused, so that steady traffic allocates nothing. Not thread-safe.
 class MessageQueue {
  public:
-  /// The bytes that a message counts for: its body, and its head as it is sent, so that the bound also applies to empty
-  /// messages.
+  /// How many bytes of the queue's limit a message takes: those of its body, and those of its head as it is sent. So the
+  /// limit also bounds the number of empty messages.
   static uint64_t cost(const Message& message) { return message.body_bytes() + 96; }
 
   bool empty() const { return count_ == 0; }

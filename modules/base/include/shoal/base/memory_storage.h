@@ -22,7 +22,7 @@ struct MemoryStorageOptions {
 /// Errors: the same kinds and sentences as those of make_file_storage().
 std::unique_ptr<Storage> make_memory_storage(MemoryStorageOptions options = {});
 
-/// Copies the files and folders below `from_folder` to below `to_folder`, which is made if it is missing. Files that exist
+/// Copies all files and folders in `from_folder` into `to_folder`, which is made if it is missing. Files that exist
 /// there are replaced, each atomically (Storage::write_atomically). Each file is read into memory as a whole.
 ///
 ///   copy_folder(*memory, "m/export/best/1700000000", *make_file_storage(), "/srv/models/7");
