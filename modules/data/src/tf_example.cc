@@ -79,8 +79,8 @@ void check_options(const TfExampleOptions& options) {
   }
 }
 
-/// Returns the tensor of a feature that a record lacks. feature.missing is the whole tensor or one value for all elements;
-/// if it is unset, the tensor has zeros.
+/// Returns a tensor of the feature's default values: feature.missing, which is the whole tensor or one value for all
+/// elements, or zeros if feature.missing is unset.
 Tensor filled(const TfFeature& feature) {
   if (feature.missing && feature.missing->shape() == feature.shape) return feature.missing->clone();
   Tensor tensor = Tensor::zeros(feature.dtype, feature.shape);

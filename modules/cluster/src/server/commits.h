@@ -25,9 +25,9 @@ class Commits {
   Task<Result<void>> follow();
   void close();
 
-  /// Takes a complete push that came over `session`. It is answered once an order of the sequencer says what becomes of
-  /// it (it is committed, say). If it was answered before, it is answered again at once. Not called after the session
-  /// has ended.
+  /// Takes a complete push that came over `session`. The push is answered once an order of the sequencer commits or drops
+  /// it, or lets its trainer make a further push. A push that was answered before is answered again at once. Not called
+  /// after the session has ended.
   Task<Result<void>> take(Session& session, transport::MessageHead head, HeldPush push);
   /// Takes a report from another server.
   Task<Result<void>> take_report(Session& session, const transport::Message& message);

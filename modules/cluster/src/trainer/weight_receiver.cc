@@ -81,7 +81,7 @@ Task<Result<void>> WeightReceiver::accept_part(size_t shard, size_t part, Messag
 }
 
 /// Called after a part was received; `taken` is the result. If it is no error, passes the part's head to on_head_, by which
-/// the store checks it, and drops the part if this returns an error.
+/// the store checks it, and drops the part if on_head_ returns an error.
 Result<void> WeightReceiver::follow(size_t shard, size_t part, const transport::MessageHead& head, Result<void> taken) {
   if (!taken) return std::move(taken).error().with_context(to_string(servers_[shard].server()));
   Result<void> follows = on_head_(shard, part, head);
