@@ -69,9 +69,10 @@ class PrimitiveKernel final : public Kernel {
   /// Adds bias[c], from input `input_index`, to each element of channel c of output 0, before a relu.
   void bias_after(size_t input_index, int64_t channels, int64_t elements) { bias_ = {input_index, channels, elements}; }
 
-  /// Reserves memory for a value that one primitive writes and another reads: scratch memory, or memory kept between runs.
+  /// Reserves scratch memory for a value that one primitive writes and another reads.
   Operand reserve_scratch(const dnnl::memory::desc& type, int64_t count = 1);
-  Operand reserve_kept(const dnnl::memory::desc& type);  // Call it at most once.
+  /// As reserve_scratch(), but the memory keeps its contents between runs. Call it at most once.
+  Operand reserve_kept(const dnnl::memory::desc& type);
 
   /// Appends a step with one primitive. `description` is its primitive_desc, which gives scratchpad and name.
   template <class Primitive>
@@ -98,7 +99,8 @@ class PrimitiveKernel final : public Kernel {
   /// Appends a sum of `count` arrays of `elements` floats, which is written to `target`. The arrays begin at `parts`, one
   /// after the other, and each takes align_up() of its size.
   void add_sum(Operand parts, int64_t count, int64_t elements, Operand target);
-  /// Adds a change of layout to the last step. The kernel's name (implementation()) does not mention it.
+  /// Adds a primitive that changes a layout to the step that was appended last. The kernel's name (implementation()) does
+  /// not mention this primitive.
   void add_reorder_piece(Argument from, Argument to);
   /// Appends a change of layout as a step.
   void add_reorder(const dnnl::memory::desc& from, Operand source, const dnnl::memory::desc& to, Operand target);

@@ -60,7 +60,8 @@ SHOAL_ALWAYS_INLINE float greater_equal(float a, float b) { return a >= b ? 1.0f
 
 SHOAL_ALWAYS_INLINE float sigmoid_cross_entropy(float logit, float label) {
   const float magnitude = logit < 0.0f ? -logit : logit;
-  // x (1 - label) if x is above 0, else -x label. One product, since x - x label would lose precision by cancellation.
+  // Computes logit * (1 - label) if the logit is above 0, else logit * -label. A single product is used, since the
+  // difference logit - logit * label would lose precision by cancellation.
   const float linear = logit * ((logit > 0.0f ? 1.0f : 0.0f) - label);
   return linear + vector_log1p_unit(vector_exp(-magnitude));
 }

@@ -35,7 +35,7 @@ struct Recurrence {
   float* to;               ///< [rows, columns]
   const int64_t* lengths;  ///< The number of valid steps, by row. Null: all steps are valid.
 
-  /// For each step, computes the product and then calls gates(position) for each row that has not ended.
+  /// For each step: computes to = from * weights, then calls gates(position) for each row whose sequence has not ended.
   template <class Gates>
   void run_forward(std::initializer_list<Kept> kept, const Gates& gates) const {
     for_rows([&](int64_t begin, int64_t end, bool together) {
@@ -46,8 +46,8 @@ struct Recurrence {
     });
   }
 
-  /// For each step, from the last to the first, calls gates(position) for each row that has not ended and then computes the
-  /// product, with zeros for the other rows.
+  /// For each step, from the last to the first: calls gates(position) for each row whose sequence has not ended, sets
+  /// `from` to zero for the other rows, and then computes to = from * weights.
   template <class Gates>
   void run_backward(std::initializer_list<Kept> kept, const Gates& gates) const {
     for_rows([&](int64_t begin, int64_t end, bool together) {

@@ -61,7 +61,7 @@ std::vector<Stage> stages_of(const Shape& shape, const std::vector<bool>& reduce
       columns *= runs[i].count;
     }
   }
-  if (stages.empty()) stages.push_back({1, 1, shape.elements()});  // Without a reduced axis the pass is a copy.
+  if (stages.empty()) stages.push_back({1, 1, shape.elements()});  // If no axis is reduced, one pass copies x.
   return stages;
 }
 

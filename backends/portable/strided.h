@@ -29,14 +29,14 @@ class StridedCopy {
   void run(int threads, const std::byte* source, std::byte* target) const;
 
  private:
-  static constexpr int64_t kShare = 64;  ///< The number of steps along down_ that one thread takes at a time.
+  static constexpr int64_t kShare = 64;  ///< The most elements of the axis down_ that a thread takes at a time.
   void copy_share(int64_t share, const std::byte* source, std::byte* target) const;
 
-  std::vector<CopyAxis> outer_;  ///< The other axes. Distances are in bytes, here and below.
-  int64_t rows_ = 1;             ///< The number of combinations of the outer axes.
+  std::vector<CopyAxis> outer_;  ///< All axes but down_ and right_. Distances are in bytes, here and below.
+  int64_t rows_ = 1;             ///< The product of the sizes of outer_.
   CopyAxis down_{1, 0, 0};       ///< One of the two inner axes: its elements are near each other in the source.
   CopyAxis right_{1, 0, 0};      ///< The other inner axis: its elements are near each other in the target.
-  int64_t shares_ = 1;           ///< How many shares, of up to kShare steps, down_ is divided into.
+  int64_t shares_ = 1;           ///< The number of shares, of up to kShare elements each, of the axis down_.
   size_t run_bytes_;             ///< The bytes that one innermost step copies.
 };
 

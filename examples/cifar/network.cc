@@ -47,7 +47,7 @@ shoal::EstimatorSpec classify(const shoal::Features& pictures, const shoal::Labe
                               const shoal::Params& params) {
   const int64_t classes = note_classes(pictures, params);
   const bool frozen = params.get_bool("frozen");
-  // Outside of kTrain, normalizations use their moving averages and do not change them.
+  // A frozen network is built for kEval in training, too: normalizations then use their moving averages unchanged.
   const Value logits = models::resnet20(normalized(pictures.single()), frozen ? shoal::Mode::kEval : mode,
                                         {.classes = classes,
                                          .kernel_regularizer = {.l2 = 5e-5},

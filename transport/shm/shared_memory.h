@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Memory of this process that peers may read. Once a task uses shm, its BufferPool takes its blocks from here, so that
-/// messages are built where they are read.
+/// Memory of this process that peers on the same machine may read. Once a task uses the transport shm, its BufferPool takes
+/// blocks from here. Peers then read messages in the memory in which this process made them, without a copy.
 #include <cstdint>
 #include <map>
 #include <memory>

@@ -84,7 +84,7 @@ class Session final : public TlsSession {
   const TlsSide side_;
   const std::optional<PeerIdentity> expected_peer_;
   TlsPipe pipe_;
-  std::unique_ptr<SSL, FreeSsl> ssl_;  // Destroyed before its pipe.
+  std::unique_ptr<SSL, FreeSsl> ssl_;  // Declared after pipe_, so that it is destroyed first.
   bool through_ = false;               // True once the handshake is complete.
   bool heard_ = false;                 // True once something was received after the handshake.
   bool named_key_ = false;             // True if the client has named a pre-shared key.
@@ -165,7 +165,7 @@ int Session::find_key(SSL* ssl, const unsigned char* identity, size_t size, SSL_
   const std::string& ours = self.context_->keys()->identity;
   self.named_key_ = true;
   self.other_identity_ = std::string_view(reinterpret_cast<const char*>(identity), size) != ours;
-  if (self.other_identity_) return 1;  // Without a key the handshake fails, since there is no certificate either.
+  if (self.other_identity_) return 1;  // No key is set, so the handshake fails: this side has no certificate either.
   *session = self.context_->make_key_session(ssl);
   return *session ? 1 : 0;
 }

@@ -15,7 +15,7 @@ namespace {
 /// denormals into zero. x86 also has one mask bit for each trap. 32-bit ARM has the exception flags in the same word,
 /// 64-bit ARM has them in a word of their own.
 #if defined(__SSE2__)
-constexpr uint64_t kKeep = 0x1f80, kFlush = kKeep | 0x8000 | 0x0040;  // Masks all traps; kFlush zeroes denormals, too.
+constexpr uint64_t kKeep = 0x1f80, kFlush = kKeep | 0x8000 | 0x0040;  // MXCSR: masks all traps; kFlush sets FTZ and DAZ.
 uint64_t floating_point_mode() { return _mm_getcsr(); }
 void set_floating_point_mode(uint64_t mode) { _mm_setcsr(unsigned(mode)); }
 #elif defined(__aarch64__)

@@ -66,7 +66,7 @@ Result<void> TableWriter::compare_block() {
 /// written whole, since too much of it has changed or the memory for changes is used up.
 bool TableWriter::collect_changes() {
   if (std::memcmp(block_.data(), before_.data(), block_.size()) == 0) return true;
-  std::vector<size_t> changed;  // For each unit that differs: its offset in block_.
+  std::vector<size_t> changed;  // The offset in block_ of each unit (a row as a rule) that differs.
   size_t bytes = 0;
   for (size_t at = 0; at < block_.size(); at += size_t(unit_bytes_)) {
     const size_t count = std::min(size_t(unit_bytes_), block_.size() - at);
@@ -80,7 +80,7 @@ bool TableWriter::collect_changes() {
   if (changed_bytes_ > segment_.bytes() / kChangedPartMax || patch_bytes_ > segment_.bytes() / kPatchPartMax) return false;
   if (!save_.patches.reserve(bytes_in_file)) return false;
   ChangedUnits::Block& kept = changes_.blocks.emplace_back();
-  kept.numbers.reserve(changed.size());  // Allocates exactly the memory that patches.reserve() allowed.
+  kept.numbers.reserve(changed.size());  // Takes exactly the memory that save_.patches.reserve() has allowed above.
   kept.units.reserve(bytes);
   for (const size_t at : changed) {
     const size_t count = std::min(size_t(unit_bytes_), block_.size() - at);
@@ -91,7 +91,7 @@ bool TableWriter::collect_changes() {
 }
 
 /// Called when all bytes of the table were appended. If a checksum of the previous checkpoint is wrong, the table was
-/// compared with damaged bytes, so it is written whole and shares no file.
+/// compared with damaged bytes, so it is written whole, and shares no file with the previous checkpoint.
 Result<void> TableWriter::complete() {
   const Result<void> intact = file_ ? Result<void>() : stream_->finish();
   if (!intact) {
@@ -147,8 +147,8 @@ Result<void> TableWriter::write_whole() {
   return {};
 }
 
-/// Brings before_, an old part of the table, up to date: overwrites the units (rows as a rule) that `changed` has with
-/// their new contents. The first byte of before_ is byte `at` of the table.
+/// Brings before_, an old part of the table, up to date: copies the new contents in `changed` over the old contents of the
+/// same units (rows as a rule). The first byte of before_ is byte `at` of the table.
 void TableWriter::put(const ChangedUnits::Block& changed, uint64_t at) {
   const std::byte* unit = changed.units.data();
   for (const int64_t number : changed.numbers) {

@@ -59,7 +59,7 @@ std::string called(const ExportedTensor& tensor) {
   return tensor.name.empty() ? "the input" : "input \"" + tensor.name + "\"";
 }
 
-/// The number of values per row. InvalidArgument if the first axis does not count rows.
+/// The number of values per row. InvalidArgument if the first axis is not the axis of the rows, or rows vary in size.
 Result<int64_t> values_per_row(const ExportedTensor& tensor) {
   const bool by_row = !tensor.shape.empty() && tensor.shape[0] < 0;
   int64_t count = 1;
@@ -72,7 +72,8 @@ Result<int64_t> values_per_row(const ExportedTensor& tensor) {
   return count;
 }
 
-/// Returns how a CSV column of an input is read. A missing float becomes NaN, for which the model may have a default.
+/// Returns how the CSV column `name` is read, which has values of the input `tensor`. A missing float becomes NaN, for
+/// which the model may have a default.
 Result<data::CsvColumn> column_of(const ExportedTensor& tensor, const std::string& name) {
   switch (tensor.dtype) {
     case DType::kString: return data::CsvColumn{.name = name};
@@ -159,7 +160,7 @@ Result<TableInput> TableInput::match(const std::vector<ExportedTensor>& inputs, 
   const NameSet unused = set_of(choice.unused), copied = set_of(choice.copied);
   TableInput table;
   for (const std::string& name : names) table.columns_.push_back({.name = name, .doubled = header.has_twice(name)});
-  std::vector<const ExportedTensor*> reader(names.size());  // For each column: an input that takes it.
+  std::vector<const ExportedTensor*> reader(names.size());  // For each column: the model's input that uses it.
   for (const ExportedTensor& tensor : inputs) {
     Input input{tensor, {}};
     SHOAL_TRY(input.columns, columns_of(tensor, inputs.size() == 1, header, choice));

@@ -59,7 +59,7 @@ class UnfinishedCache {
   const FileCache& cache_;
   const std::unique_ptr<StorageLock> lock_;
   CacheFileWriter writer_;
-  bool finished_ = false;  // True: the file was renamed, or may be another iterator's now. The destructor keeps it.
+  bool finished_ = false;  // True: the destructor removes no file, since it was renamed or may be another iterator's.
 };
 
 class FileCacheStage final : public Stage {
@@ -119,7 +119,7 @@ class FileCacheStage final : public Stage {
 
  private:
   enum class State : uint8_t {
-    kNew,      ///< At the beginning of a pass, before the first call.
+    kNew,      ///< At the beginning of a pass, before its first element was requested.
     kReading,  ///< The file is complete, and elements come from it.
     kWriting,  ///< Elements come from the input, and each is written to unfinished_.
     kPassing,  ///< Elements come from the input, and are not written.
@@ -274,7 +274,7 @@ class FileCacheNode final : public Node {
     return std::make_unique<FileCacheStage>(context, std::move(stage), cache_);
   }
   std::string_view kind() const override { return "cache"; }
-  /// The path of the file is left out, since it does not change any element.
+  /// The path of the file does not go into the key, since it does not change any element.
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(key, "cache in a file"); }
 
  private:

@@ -20,8 +20,8 @@ Result<void> check_csv(const CsvOptions& options);
 Result<void> check_used_names(const CsvOptions& options);
 
 class CsvParser;
-/// Sets the layout of `parser` by the header line `record`, which `reader` gave last: each column has the place of its
-/// name in that line. Errors name the line; they are those of layout_by_header(), and DataLoss for misplaced quotes.
+/// Tells `parser` in which order the columns come, as the names in the header line `record` say. `reader` has just read
+/// this line. Errors name the line; they are those of layout_by_header(), and DataLoss for misplaced quotes.
 Result<void> follow_header(const RecordReader& reader, std::string_view record, CsvParser& parser);
 
 /// Returns the fields of a record as text, however many there are. InvalidArgument for misplaced quotes.
@@ -60,7 +60,7 @@ class CsvParser {
   struct Target {
     bool used = true;
     bool label = false;
-    size_t index = 0;  ///< The tensor's index in its map.
+    size_t index = 0;  ///< The tensor's index among the element's features or labels.
   };
   /// Reads a record of the most frequent kind: numbers in plain digits, texts without doubled quotes. The end of a
   /// number is found while the number is read, without a search for the separator first. False: the record is of

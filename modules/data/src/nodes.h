@@ -43,7 +43,8 @@ Result<void> apply(const MapFn& fn, Item& item, const StageContext& context, Ele
 NodePtr make_map_node(NodePtr input, MapFn fn);
 NodePtr make_parallel_map_node(NodePtr input, MapFn fn, MapOptions options);
 // Defined in select.cc.
-/// Calls `fn` on the element of `item`, which stays unchanged. Errors call the function `what` ("the function of filter").
+/// Calls `fn` on the element of `item`, which stays unchanged. `what` names the function in error messages ("the function
+/// of filter").
 Result<bool> ask(const FilterFn& fn, Item& item, const StageContext& context, std::string_view what, ElementNumber number);
 NodePtr make_filter_node(NodePtr input, FilterFn fn);
 NodePtr make_take_node(NodePtr input, int64_t count);
@@ -63,7 +64,7 @@ NodePtr make_ignore_errors_node(NodePtr input, int64_t count_max);
 NodePtr make_scan_node(NodePtr input, Element initial, ScanFn fn);
 NodePtr make_sample_node(std::vector<NodePtr> inputs, SampleOptions options);
 using NodeFn = std::function<Result<NodePtr>(const Element& element)>;
-/// `name` is the method's name, for errors.
+/// `name`, for errors, is the name of the method of Dataset that makes the node.
 NodePtr make_interleave_node(NodePtr input, NodeFn fn, InterleaveOptions options, std::string_view name);
 /// Returns Dataset::fingerprint() of a node.
 uint64_t fingerprint_of(const Node& node);

@@ -85,7 +85,8 @@ void scatter(Tensor& from, size_t count, TransposedPlaces& places, Tensor& to) {
   for (size_t i = 0; i < count; ++i) std::memcpy(out + places.next() * width, in + i * width, width);
 }
 
-/// Reads all elements in pieces, decodes each piece and, if the file is in Fortran's order, moves it to its place.
+/// Reads all elements in pieces and decodes each piece. If the file is in Fortran's order, also moves each element to its
+/// place in C order.
 Result<void> read_pieces(ByteSource& source, const NpyHeader& header, Tensor& tensor) {
   const auto elements = size_t(tensor.elements());
   const size_t width = header.type.width, piece_elements = std::min(elements, std::max<size_t>(1, kNpyPiece * 4 / width));
@@ -163,7 +164,7 @@ Result<void> write_in_its_place(Storage& storage, const std::string& path,
   Result<void> written = write();
   if (written) written = storage.rename(temporary, path);
   if (!written) {
-    // If the file cannot be removed, it stays: the caller reports the first error.
+    // If the removal fails, the temporary file stays. Only the error of the write is returned.
     static_cast<void>(storage.remove(temporary));
     return written;
   }

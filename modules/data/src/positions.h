@@ -11,7 +11,8 @@ namespace shoal::data {
 /// Returns why elements of `node` may change their positions from one pass or run to another; empty: they keep them.
 std::string_view why_elements_move(const Node& node);
 
-/// Implements Dataset::overlaps_by_shuffle().
+/// Returns whether both nodes take parts by position (take, skip) behind one shuffle whose order changes, so that elements
+/// of one part may appear in the other, too (Dataset::overlaps_by_shuffle()).
 bool cut_behind_one_shuffle(const Node& one, const Node& other);
 
 }  // namespace shoal::data

@@ -30,7 +30,8 @@ Result<OnSigterm> on_sigterm_of(const ParsedFlags& flags) {
   return text.empty() ? OnSigterm::kEnd : parse_on_sigterm(text, kOnSigterm);
 }
 
-/// Shows progress on standard error, in a form that suits the terminal, or the log that standard error goes to.
+/// Makes the display that shows progress on standard error. Its form depends on whether standard error is a terminal or a
+/// log file.
 std::shared_ptr<monitor::ProgressDisplay> progress_display(const ParsedFlags& flags, std::optional<Duration> interval) {
   const monitor::Terminal terminal = monitor::read_terminal();
   const monitor::ProgressChoice choice{
@@ -53,7 +54,7 @@ CommandLine command_line(const ProgramInfo& program, const ParsedFlags& flags) {
       if (std::holds_alternative<int64_t>(item)) item = *number_from<int64_t>(text->second);
       if (std::holds_alternative<double>(item)) item = *number_from<double>(text->second);
       if (std::holds_alternative<std::string>(item)) item = text->second;
-      // The text passed this check when the command line was parsed.
+      // read_list() cannot fail: the text passed the same check when the command line was parsed.
       if (is_list(item)) item = value_or_raise(read_list(text->second, flag));
     }
     line.flags.set(flag.name, std::move(item));
@@ -93,7 +94,7 @@ Result<TaskHost> task_host(const ParsedFlags& flags) {
   if (flags.profile) host.profile_steps = ProfilerOptions().steps;
   SHOAL_TRY(const std::optional<Duration> interval, progress_interval());
   host.progress = progress_display(flags, interval);
-  // The environment variable asks every process for progress lines.
+  // If SHOAL_PROGRESS_SECS is set, each worker process shows its progress, too. With --cluster there is one process only.
   host.workers_show_progress = interval && !flags.cluster;
   host.sink = host.progress->wrap(stderr_sink(flags.quiet ? LogLevel::kWarning : LogLevel::kInfo));
   return host;

@@ -63,8 +63,9 @@ TrainAndEvaluateResult handed_in(Environment& env, const Call& call, TaskReport 
   if (!report.model_dir.empty()) report.eval_dir = call.estimator.eval_dir(call.eval.name);
   if (!report.seed) report.seed = call.config().random_seed();
   if (call.config().host() && call.config().host()->report) {
-    // Only tasks that do not train read the seed from run.json here. A trainer's report has the seed already, and a chief
-    // should not read here, after the end of its job: if it were killed meanwhile, its next process would find no servers.
+    // Reads the seed from run.json in tasks that do not train. A trainer's report has the seed already. A chief should not
+    // read files at this point: its job has ended, so if it were killed during the read and started again, it would find
+    // no servers.
     if (!report.seed && !report.model_dir.empty()) report.seed = seed_of_run(env, call.config(), report.model_dir);
     if (!report.metrics.empty()) {
       report.best = best_evaluation(env.storage(), report.eval_dir, report.metrics);
@@ -180,8 +181,8 @@ Result<TrainAndEvaluateResult> run_ps(Environment& env, const Call& call) {
   return handed_in(env, call, std::move(report));
 }
 
-/// Ends a rank that arrives after the job's end, with status 0 and a line in the log. (An evaluator instead makes the
-/// evaluation that is missing.)
+/// Returns the result of a task that starts after the job's end: it only writes a line to the log, and ends with status 0.
+/// (An evaluator does not get here: it makes the evaluation that is missing.)
 TrainAndEvaluateResult came_too_late(Environment& env, const Call& call) {
   env.log().info("training finished before this task arrived; nothing to do");
   TaskReport report;

@@ -14,7 +14,7 @@ namespace {
 
 constexpr int64_t kMeaningVersion = 1;
 constexpr size_t kWholeBytesMax = 4096;  // A MeaningList of at most this many bytes has all its items.
-constexpr size_t kFirstBytesMax = 1024;  // A longer list has only its first items, about this many bytes.
+constexpr size_t kFirstBytesMax = 1024;  // A longer MeaningList has only its first items, about this many bytes.
 constexpr size_t kShownMax = 8;          // An error message shows at most this many items of a list.
 
 std::string hex_of(uint64_t number) {
@@ -41,7 +41,8 @@ uint64_t hash_of(std::span<const std::string> items) {
   return hash64(hashes);
 }
 
-/// Makes `text` valid UTF-8. ASCII, the usual case, is returned unchanged at once: a table may have 100,000 column names.
+/// Makes `text` valid UTF-8. Returns ASCII texts, the usual case, without a conversion, to be fast: a table may have
+/// 100,000 column names.
 std::string clean(const std::string& text) {
   const bool plain = std::ranges::all_of(text, [](char c) { return static_cast<unsigned char>(c) < 0x80; });
   return plain ? text : json::as_utf8(text);

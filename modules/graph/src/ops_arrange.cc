@@ -13,7 +13,7 @@ namespace shoal {
 namespace rules {
 namespace {
 
-constexpr int64_t kWhole = -1;  // As the attribute "size", it means the whole axis, be its size a number or a symbol.
+constexpr int64_t kWhole = -1;  // The attribute "size" for a whole axis, also if the axis's size is a symbol.
 
 Outputs transpose_types(Types inputs, const Attributes& attributes) {
   const DimShape& from = inputs[0].shape;
@@ -37,7 +37,7 @@ std::vector<Value> transpose_gradient(const GradientRequest& request) {
   return request.graph.add("transpose", {request.output_gradients[0]}, {{"permutation", std::move(inverse)}});
 }
 
-/// The size of an axis, which has to be a number.
+/// The size of an axis. InvalidArgument if the size is a symbol, such as the batch size, and not a number.
 Result<int64_t> number_at(const ValueType& type, int64_t axis, std::string_view what) {
   const Dim& dim = type.shape[int(axis)];
   if (!dim.is_symbol()) return dim.size();

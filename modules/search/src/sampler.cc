@@ -31,7 +31,8 @@ int64_t draw_integer(const Parameter& parameter, RandomStream& random) {
   const uint64_t width = uint64_t(parameter.largest) - uint64_t(parameter.least) + 1;
   if (!parameter.logarithmic)
     return int64_t(uint64_t(parameter.least) + (width == 0 ? random.next_u64() : random.below(width)));
-  // Each whole number covers the scale from itself to the next number, so the largest one gets its share, too.
+  // A draw from n to n + 1 on the logarithmic scale becomes the whole number n. So the scale has to end at largest + 1:
+  // otherwise the largest number would never be drawn.
   const double value = on_scale(double(parameter.least), double(parameter.largest) + 1, true, unit_draw(random));
   if (value >= double(parameter.largest)) return parameter.largest;
   return std::max(int64_t(value), parameter.least);

@@ -26,7 +26,7 @@ struct WorldTask {
   int first_process_id = 1000;
   bool killed = false;
   bool starts_with_run = true;
-  bool elsewhere = false;                     // True if the task has another task's addresses (elsewhere.h).
+  bool elsewhere = false;                     // True if the task is given another task's addresses (elsewhere.h).
   std::optional<int64_t> storage_calls_left;  // The task is killed after this many storage calls.
   std::deque<std::string> last_lines;
   std::shared_ptr<SimulatedDisk> disk;      // The disk of the task's host.

@@ -6,7 +6,7 @@
 
 namespace shoal::transport::stream {
 
-/// `Core` and `Attempt` are those of the derived transport, which adds listen() and its properties.
+/// The derived transport chooses its own `Core` and `Attempt`, implements listen(), and tells the transport's properties.
 template <class Core, class Attempt>
 class StreamTransport : public Transport {
  public:

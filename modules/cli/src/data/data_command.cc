@@ -111,8 +111,8 @@ std::string shape_text(const std::vector<int64_t>& shape) {
 }
 
 std::string shown(std::string_view text, size_t bytes_max) {
-  // JSON escapes all characters that could control a terminal, except DEL and U+0080 to U+009F. If the text has one of the
-  // latter or is no UTF-8, `ascii` makes JSON escape all characters above 127. DEL is removed at the end.
+  // JSON escapes all characters that could control a terminal, except DEL and U+0080 to U+009F. If the text has one of
+  // U+0080 to U+009F, or is no UTF-8, `ascii` makes JSON escape all characters above 127. DEL is erased below.
   bool ascii = !check_utf8(text, "", "");
   for (size_t i = 0; i + 1 < text.size() && !ascii; ++i) ascii = text[i] == '\xc2' && uint8_t(text[i + 1]) < 0xa0;
   std::string cut(text.substr(0, bytes_max));

@@ -37,7 +37,8 @@ struct FieldSummary {
   NumberSummary numbers;
   TextSummary texts;
 
-  /// The type in one word. If records differ in type or lack the field, the rules of csv_columns() decide.
+  /// The type in words, by the rules of csv_columns() if records differ: any text makes it "text", and int64 with float32
+  /// gives "float32". If `missing_makes_float`, int64 becomes float32, too. Other types are listed: "int64 or bool".
   std::string type(bool missing_makes_float) const;
   bool is_text() const { return has_text || has_bytes; }
 };

@@ -24,7 +24,7 @@ namespace shoal::cli::launch {
 namespace {
 
 struct Note {
-  char what = 0;  // '+': a group was added, '-': a group is gone, 'q': farewell.
+  char what = 0;  // '+': a process group was added, '-': a group is gone, 'q': the launcher ends normally.
   pid_t group = 0;
 };
 
@@ -83,7 +83,7 @@ void write_all(int descriptor, std::string_view text) {
   }
 }
 
-/// The guard's own process, made by fork() without exec().
+/// The guard process, which ends the tasks of a launcher that has died. It is made by fork() without exec().
 class GuardProcess {
  public:
   GuardProcess(int reader, std::string folder, Duration patience, std::vector<LastCommand> last_commands,
@@ -132,7 +132,7 @@ class GuardProcess {
     ::syscall(SYS_close_range, next, ~0U, 0U);
   }
 
-  /// Returns true after a farewell, false if the launcher died.
+  /// Receives the launcher's messages. Returns true if the launcher ends normally, false if it has died.
   bool listen_to_launcher() {
     for (;;) {
       Note note;
@@ -158,7 +158,7 @@ class GuardProcess {
         } else if (!group.told && group.words) {
           group.told = true;
           write_all(group.words.number(), "term\n");
-        } else if (!group.told && group.leaderless()) {  // Else the main process lives, and has the kernel's SIGTERM.
+        } else if (!group.told && group.leaderless()) {  // A living main process got SIGTERM from the kernel.
           group.told = true;
           ::kill(-group.id, SIGTERM);
         }
@@ -176,7 +176,7 @@ class GuardProcess {
       const pid_t id = ::fork();
       if (id == 0) become(last, input->reader.number());
       input->reader.close();
-      // The input fits into the buffer of a pipe, so writing does not block.
+      // last.input fits into the buffer of a pipe, so writing does not block.
       if (id > 0) write_all(input->writer.number(), last.input);
       if (id > 0) running.push_back(id);
     }

@@ -27,7 +27,8 @@ namespace shoal::cli::launch {
 namespace {
 
 constexpr Duration kLookAtPorts = std::chrono::milliseconds(100);
-// The most time that tasks get to end once their launcher has died. Servers wait as long for the end of a job.
+// The most time that tasks get to end once their launcher has died. A parameter server waits as long for the last
+// messages of its job.
 constexpr Duration kPatienceOfGuard = std::chrono::seconds(20);
 
 /// One task of the job, from the start of its first process to the end of its last.
@@ -60,7 +61,7 @@ std::vector<std::string> names_of(const std::vector<JobTask>& tasks) {
   return names;
 }
 
-/// A folder that is removed with its owner.
+/// A folder that the destructor removes, with everything in it.
 class TemporaryFolder {
  public:
   TemporaryFolder(Storage& storage, std::string path) : storage_(storage), path_(std::move(path)) {}
@@ -236,7 +237,7 @@ Result<void> Launcher::start(size_t task) {
   return {};
 }
 
-/// Waits for the next event, and handles all events that have come by then.
+/// Waits for the next event, then handles all events that have arrived.
 Result<void> Launcher::turn() {
   read_outputs();
   SHOAL_TRY_VOID(heed(inbox_->take()));
@@ -254,8 +255,8 @@ Result<void> Launcher::turn() {
   return {};
 }
 
-/// Decides whether a line is shown above a table: warnings and the program's own lines always, information only if there
-/// are no logs, and progress never, because the table shows it.
+/// Decides whether a line of a task's output is shown. Above the launcher's table of tasks, warnings and the program's own
+/// lines always are, information is only if there are no log files, and progress never is, because the table shows it.
 bool Launcher::heed_line(size_t task, std::string_view line) {
   lost_steps_.heed(task, line);
   if (!screen_.has_table()) return true;
@@ -362,7 +363,7 @@ Result<void> Launcher::end(size_t task) {
 Ending Launcher::ending_of(size_t task) const {
   Ending ending = seats_[task].running->ending();
   if (ending.clean() || ending.signal != 0) return ending;
-  // All processes of the task are gone. If one still listens at the task's address, it is not part of the job.
+  // All processes of the task are gone. So a process that listens at the task's address now is not part of the job.
   const std::vector<size_t> listening = machines_->listening();
   ending.port_taken = ending.port_taken || std::find(listening.begin(), listening.end(), task) != listening.end();
   return ending;

@@ -41,7 +41,7 @@ struct PolicyOptions {
   Duration last_evaluation_limit = std::chrono::hours(1);
   /// True if a SIGTERM asks tasks to give way: to save and end with status 143, since the sender will start the job again.
   bool terminate_means_leave = false;
-  int port_choices = 10;         ///< How often a job chooses ports at most, if some are taken.
+  int port_choices = 10;         ///< The most times that a job chooses its ports, which it does again if one is taken.
   std::optional<Chaos> chaos{};  ///< Random kills.
 };
 
@@ -95,7 +95,7 @@ class JobPolicy {
 
   /// Starts all tasks. Call it once, first.
   Actions begin(SteadyTime now);
-  /// Reports that a started task is gone, with everything that it had started.
+  /// Reports that a task has ended, and that no process that it started is left.
   Actions ended(size_t task, const Ending& ending, SteadyTime now);
   /// Reports a SIGINT or SIGTERM. The first is sent on to the tasks. A second ends the job at once, but one within half a
   /// second of the first is ignored.
@@ -162,7 +162,7 @@ class JobPolicy {
   Phase phase_ = Phase::kTraining;
   Actions actions_;
   bool trained_ = false;
-  int failure_ = 0;  // The status of the job, if something failed for good.
+  int failure_ = 0;  // The exit status of a job that does not succeed.
   int ports_chosen_ = 1;
   bool told_to_give_way_ = false;
   bool trainers_gave_way_ = false, evaluator_gave_way_ = false;  // True: they saved and ended on a SIGTERM.

@@ -16,7 +16,7 @@ class BrailleCanvas {
   int dots_down() const { return rows_ * 4; }
 
   /// Sets a dot. Positions count from the upper left; dots outside of the canvas are ignored. A character has the colour of
-  /// its last dot.
+  /// the dot that was set last in it.
   void dot(int x, int y, std::optional<size_t> colour);
   /// Draws a straight line by Bresenham's algorithm. Both ends must lie on the canvas.
   void line(int x0, int y0, int x1, int y1, std::optional<size_t> colour);

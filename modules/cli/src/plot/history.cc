@@ -13,8 +13,9 @@ constexpr size_t kTableValuesMax = size_t(1) << 22;
 template <class Map>
 void drop_void(Map& sequences, const monitor::EventStart& start, bool of_training) {
   for (auto& [key, sequence] : sequences) {
-    // Training has started again at start.first_step. Drops all training values from this step on: files are read in order,
-    // so they are older than the start. Evaluations are in other files: drops those with earlier wall times than the start.
+    // Training has started again at start.first_step, so older values of this and later steps are void. All training values
+    // read so far are older than the start, since their files are read in order. Evaluations come from other files: only
+    // those with an earlier wall time than the start are dropped.
     if (key.source.empty() == of_training) sequence.drop_from(start.first_step, of_training ? INFINITY : start.wall_time);
   }
 }

@@ -43,7 +43,7 @@ class RemoteSnapshot final : public Snapshot {
 };
 
 constexpr auto kHoldNoteEvery = std::chrono::seconds(10);
-constexpr auto kHoldAnswer = std::chrono::seconds(10);  // The wait for an answer: a server says "more" after 5 s.
+constexpr auto kHoldAnswer = std::chrono::seconds(10);  // A server that needs longer says "more" after 5 s.
 
 /// Asks a server for a snapshot. The server answers once shard 0 has told it after which commit to take the snapshot;
 /// shard 0 cannot do so while the connection between the two servers is broken.

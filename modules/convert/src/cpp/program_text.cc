@@ -51,7 +51,7 @@ std::string table_definition(const std::string& name, const std::vector<std::str
   return text + "};\n\n";
 }
 
-/// Returns the tables of names of one function.
+/// Returns the arrays of names, such as names of classes, that the generated code has for one function.
 std::vector<NameTable> tables_of(const SignatureFunction& function) {
   std::vector<NameTable> tables;
   for (const Parameter& output : function.outputs) {
@@ -338,10 +338,10 @@ class ProgramText {
   const SymbolSizes sizes_;
   WeightArrays weights_;
   Names id_names_;
-  std::map<NodeId, std::string> id_functions_;  // The key is the input for which a function makes ids.
+  std::map<NodeId, std::string> id_functions_;  // By input node: the function that turns its texts into ids.
   std::set<std::string> parts_;
-  // internal_: the code that follows the parts (parts.h) inside of the unnamed namespace. public_: the code that follows
-  // that namespace.
+  // internal_: the code in the unnamed namespace, behind the shared functions of parts.h. public_: the code behind that
+  // namespace.
   std::string internal_, public_;
   std::vector<Int8Range> ranges_;
   size_t memory_bytes_ = 0;

@@ -128,7 +128,7 @@ std::string identifier(std::string_view name, std::string_view otherwise) {
   for (const char c : name) {
     const bool fits = is_letter(c) || is_digit(c);
     if (fits || result.empty() || result.back() != '_')
-      result += fits ? c : '_';  // Names with two underscores in a row are reserved for the compiler.
+      result += fits ? c : '_';  // Adds no second underscore in a row: such names are reserved for the compiler.
   }
   while (result.find("__") != std::string::npos) result.erase(result.find("__"), 1);
   if (result.empty() || result == "_") return std::string(otherwise);

@@ -158,7 +158,8 @@ void OnnxGraph::add_value(uint32_t kind, const std::string& name, DType dtype, c
   pbf_writer type(value, field::kValueType);
   pbf_writer tensor(type, field::kTypeTensor);
   tensor.add_int32(field::kTensorTypeElement, element_type_of(dtype));
-  if (shape.rank() == 0) tensor.add_message(field::kTensorTypeShape, std::string());  // An empty pbf_writer writes nothing.
+  // A scalar has an empty shape message. `sizes` below would write none, as a pbf_writer without fields writes nothing.
+  if (shape.rank() == 0) tensor.add_message(field::kTensorTypeShape, std::string());
   pbf_writer sizes(tensor, field::kTensorTypeShape);
   for (const Dim& dim : shape.dims()) {
     pbf_writer size(sizes, field::kShapeDim);

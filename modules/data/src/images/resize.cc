@@ -62,7 +62,7 @@ std::vector<float> resized_rows(const T* from, const ImageShape& shape, const st
   return rows;
 }
 
-/// Makes each of the new `rows` from old rows, which have `width` values.
+/// Resizes the height: computes each of the new `rows` as a weighted sum of old rows, which have `width` values each.
 template <class T>
 void resize_columns(const std::vector<float>& from, size_t width, const std::vector<Neighbours>& rows, T* to) {
   std::vector<float> sums(width);

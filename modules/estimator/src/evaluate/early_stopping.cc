@@ -58,8 +58,8 @@ class EarlyStopping final : public Hook {
     return evaluated || saved;
   }
 
-  /// Warns that results of earlier starts end this start after one step. The exit status is 0, so only the log tells the
-  /// user why training ended, and what to change.
+  /// Warns that results that were written before this start of the program end the training after one step. The exit status
+  /// is 0, so only the log tells the user why training ended, and what to change.
   void warn_of_old_results(RunContext& run, const EvaluationHistory& history) const {
     if (history.empty() || start_step_.value_or(0) == 0 || history.rbegin()->first > *start_step_) return;
     run.log().warning("early stopping: this start began at global step " + std::to_string(*start_step_) +
@@ -95,9 +95,9 @@ class EarlyStopping final : public Hook {
   const StopRule rule_;
   const EarlyStoppingOptions options_;
   IntervalTimer timer_;
-  uint64_t evaluations_ = 0;  // RunContext::evaluations() and, below, saves() when results were last read.
+  uint64_t evaluations_ = 0;  // RunContext::evaluations() when results were last read. saves_ is RunContext::saves() then.
   uint64_t saves_ = 0;
-  std::optional<int64_t> start_step_;  // The global step at which this start began.
+  std::optional<int64_t> start_step_;  // The global step at which the present start of training began.
 };
 
 struct MetricAtStep {

@@ -29,7 +29,7 @@ std::string element_text(const TensorView& tensor, int64_t index) {
     case DType::kInt64: return std::to_string(load(int64_t()));
     case DType::kUInt8: return std::to_string(load(uint8_t()));
     case DType::kBool: return load(uint8_t()) != 0 ? "true" : "false";
-    case DType::kString: break;  // Graphs have no texts.
+    case DType::kString: break;  // A graph has no tensors of strings.
   }
   return "?";
 }

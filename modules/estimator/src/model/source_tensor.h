@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Evaluates a SourceTensor: first its type, so that mistakes are found before anything is read, then its value.
+/// Evaluates a SourceTensor: a tensor of another model, and the steps that change its layout. The type of the result is
+/// computed first, so that mistakes are found before anything is read, then its value.
 #include <functional>
 #include <set>
 #include <string>
@@ -21,8 +22,8 @@ std::set<std::string> names_in(const SourceTensor& source);
 /// "fc1.weight.transposed({1, 0})"
 std::string to_string(const SourceTensor& source);
 
-/// Computes the type of the result. `type_of` returns the type of a tensor by its name. InvalidArgument, naming tensor,
-/// step and shapes, for a step that does not fit; also the errors of `type_of`.
+/// Computes the type of the result. `type_of` returns the type of a tensor by its name. Returns the errors of `type_of`,
+/// and InvalidArgument if a step of `source` does not fit the tensor's shape. The error names tensor, step and shapes.
 Result<TensorType> source_type(const SourceTensor& source,
                                const std::function<Result<TensorType>(const std::string&)>& type_of);
 /// Computes the value, after source_type() has succeeded. Errors: those of `read`.

@@ -16,12 +16,13 @@ namespace shoal {
 struct WarmStartedVariable {
   const Variable* variable = nullptr;            ///< A variable of the graph.
   SourceTensor source;                           ///< The tensor from which the variable starts.
-  const VocabularyChange* vocabulary = nullptr;  ///< Points into the WarmStart; null: the variable is taken whole.
+  const VocabularyChange* vocabulary = nullptr;  ///< Points into the WarmStart; null: no change of rows.
 };
 
 struct WarmStartedVariables {
   std::vector<WarmStartedVariable> variables;  ///< In the order of the graph.
-  /// Source tensors of layers that have no variable in the model (a bias, say), by the name the variable would have.
+  /// Source tensors for which the model has no variable, such as a bias for a layer without one. The key is the name that
+  /// the variable would have.
   std::map<std::string, SourceTensor> without_variable;
 };
 

@@ -12,22 +12,23 @@ namespace shoal {
 
 class EndOfJob {
  public:
-  /// Whether a task obeys an end mark that was written after the task started, but does not say which job it belongs to.
+  /// Whether a task ends because of an end mark (the file that says that the job has ended) that was written after the
+  /// task's start, if the mark does not name its job.
   enum class NewMarks {
     kObeyed,  ///< For all tasks but servers: a new end mark can only come from this job's chief.
-    /// For parameter servers. They wait before they obey such an end mark, because a chief that is killed after writing it
-    /// may be started again and train.
+    /// For parameter servers. They wait before they obey a new end mark, because a chief that is killed after writing the
+    /// mark may be started again and train.
     kDoubted,
   };
 
   /// `config` and `max_steps` are those of the task. ready_timeout_secs counts from this call.
   EndOfJob(Environment& env, RunConfig config, std::string model_dir, std::optional<int64_t> max_steps, NewMarks new_marks);
 
-  /// Reads the end mark, the file in model_dir that says that the job has ended. Returns nothing if there is none, or if it
-  /// belongs to an earlier run: then this task logs that once, and waits for a chief that removes the mark. If no chief
-  /// comes, look() returns that mark two seconds before ready_timeout_secs are over, so that the task ends without the
-  /// error of a time-out. A mark that the first call finds is taken for older than the task. Errors: those of
-  /// read_end_mark(). Called on the compute thread.
+  /// Reads the end mark, the file in model_dir that says that the job has ended. Returns nothing if there is no mark, or if
+  /// the mark is of an earlier run: this task then logs once that it waits for a chief, which removes the old mark. If no
+  /// chief comes, look() returns the old mark two seconds before ready_timeout_secs are over, so that the task ends without
+  /// a time-out error. A mark that exists at the first call counts as one of an earlier run, unless it names this job or
+  /// max_steps were reached. Errors: those of read_end_mark(). Called on the compute thread.
   Result<std::optional<checkpoint::EndMark>> look();
 
  private:

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Plain types as JSON, so that a run can keep their values (shoal/estimator/learned.h).
+// Converts values that a run learns from its data and stores, such as vocabularies and boundaries, to JSON and back
+// (shoal/estimator/learned.h).
 #include <algorithm>
 #include <set>
 

@@ -66,7 +66,7 @@ Task<Result<void>> TrainRun::train(cluster::Ready ready) {
     if (scope_.request.last_evaluation) scope_.request.last_evaluation->set_ending(false);
     const LoopEnd before = *ended;
     ended = co_await loop.resume(std::move(closed).error());
-    // While this worker, whose own part was done, tried to reach lost servers again, the job ended.
+    // True if the job ended while this worker, which had already done its part, tried to reach lost servers again.
     const bool over = !ended && !scope_.leads() && ended.error().kind() == ErrorKind::kCancelled && !ended.error().cause();
     if (over) ended = before;
     job_is_over_ = over;
@@ -106,8 +106,8 @@ Task<Result<void>> TrainRun::close(TrainingLoop& loop) {
 /// the caller has to complete the job instead.
 Task<Result<bool>> TrainRun::give_way(TrainingLoop& loop) {
   if (setup_.servers &&
-      // The leading task asks the servers whether a task has failed: then a launcher stops the other tasks by the same
-      // signal as for a restart, and nothing may be saved.
+      // A launcher stops tasks by the same signal for a restart and after another task has failed. After a failure nothing
+      // may be saved, so the leading task asks the servers whether a task has failed.
       scope_.leads()) {
     const auto status = co_await setup_.servers->look(env_.after(kLeaveTimeout));
     if (status && status->failure) {
@@ -199,8 +199,9 @@ Task<Result<cluster::Ready>> TrainRun::make_ready() {
   co_return ready;
 }
 
-/// Checks that the model on the servers belongs to the run of this task, or takes over the servers' run. A worker that did
-/// not find its run in model_dir (or sees another folder) learns it here, and uses the run's seed from its first batch on.
+/// Takes over `run`, the run to which the model on the servers belongs. FailedPrecondition if this task belongs to another
+/// run. A worker that found no run in model_dir (or sees another folder) gets the run's seed here, and uses it from its
+/// first batch on.
 Result<void> TrainRun::adopt_run(const cluster::RunIdentity& run) {
   if (run.id.empty()) return {};
   // The folder is read again: a worker that came before the chief may have seen the run.json of an earlier run.
@@ -227,9 +228,9 @@ Result<void> TrainRun::adopt_run(const cluster::RunIdentity& run) {
   return {};
 }
 
-/// The checkpoint says which trainers had come to the end of their input. Removes this record if the input has changed,
-/// or is divided among trainers in another way, since the end of another input means nothing. To notice a change, looks
-/// for the chief's recorded position in the chief's present input.
+/// The checkpoint says which trainers had come to the end of their input. This says nothing about the present input if the
+/// input has changed since, or is divided among trainers in another way. So if the chief's position in the checkpoint does
+/// not exist in the chief's present input, makes `checkpoint` forget which trainers had come to the end.
 void TrainRun::forget_void_ends(CheckpointSource& checkpoint) {
   const cluster::Positions& positions = checkpoint.info().positions;
   const auto own = positions.find(0);

@@ -20,16 +20,17 @@
 
 namespace shoal {
 
-/// The position of an input as a store carries it: opaque bytes.
+/// Encodes the position of an input as bytes, which the store and checkpoints treat as opaque.
 std::string encode_position(const data::Position& position);
 Result<data::Position> decode_position(std::string_view bytes);
 
-/// A trainer's input during training: the loop draws from it, and the task moves it after a restart or a recovery.
+/// A trainer's input during training. The loop draws batches from it. After a restart or a recovery the task moves the
+/// iterator to the position that the restored model has reached.
 struct TrainingInput {
   std::unique_ptr<data::Iterator> iterator;
   /// A batch that was drawn to learn the types, and not trained on yet.
   std::optional<data::Batch> first_batch;
-  std::string first_position;  ///< The iterator's position before that batch; empty if the iterator has no positions.
+  std::string first_position;  ///< The iterator's position before first_batch; empty if the iterator has no positions.
 };
 
 struct LoopOptions {
@@ -78,7 +79,7 @@ class TrainingLoop {
   /// Called after run(), if a server was lost (`why`) before finish() was complete: recovers, and trains the
   /// lost steps again.
   Task<Result<LoopEnd>> resume(Error why);
-  /// Called at a clean end: saves the last checkpoint if the step has moved, then calls end() of all hooks.
+  /// Called at a clean end: saves the last checkpoint if the global step has advanced, then calls end() of all hooks.
   Task<Result<void>> finish();
   /// Called instead of finish() in a task that ends only to be restarted: saves a checkpoint, but does not end the job.
   /// Returns false if updates of other trainers have brought the job to max_steps: then finish() has to save the last
@@ -149,17 +150,19 @@ class TrainingLoop {
     bool observed = false;
   };
   std::vector<Replica> replicas_;  // By input.
-  data::Batch next_batch_;  // The next batch is drawn into this member if final values need the last batch at the end.
-  Running running_;         // The program of the replica that is computed now.
+  // If there are final values, each batch is drawn into this member first: a draw that finds the end of the input must not
+  // overwrite the last batch, from which final values are computed.
+  data::Batch next_batch_;
+  Running running_;  // The run of a program that is under way, for one replica and its batch.
   std::vector<Tensor> kept_values_;  // Copies of the values for hooks, which the next replica's program would overwrite.
   std::vector<double> scalars_;
-  std::vector<cluster::RowGradients> row_gradients_;  // Views into the program, set after each run.
-  std::vector<float> scalar_values_;                  // Values of the scalars that are known only after the step.
+  std::vector<cluster::RowGradients> row_gradients_;  // Views into the program's memory, set after each run.
+  std::vector<float> scalar_values_;                  // Values of the program that nn::compute_scalars() needs.
   cluster::Step step_;
   uint64_t step_examples_ = 0;  // The examples in the batches of all replicas.
   SteadyTime next_look_at_place_{};
   InputWatch input_watch_;
-  std::optional<Error> fault_;  // The fault of the current step, which must not become an update.
+  std::optional<Error> fault_;  // Why the current step must not make an update, such as a loss of NaN.
   bool poisoned_ = false;
   bool end_of_input_ = false;
   bool job_stops_ = false;

@@ -124,7 +124,8 @@ struct Weights {
 };
 /// Makes a message with room for a payload of `payload_bytes`. The caller then writes all of it, with zeros as padding.
 Message make_weights(BufferPool& pool, size_t payload_bytes, Encoding encoding = Encoding::kDense);
-/// Access to the payload and the numbers of a weights message that is not shared (SHOAL_CHECK: body->unique()).
+/// The next two functions write to the payload, and to the versions and the global step, of a weights message that is not
+/// shared (SHOAL_CHECK: body->unique()).
 std::span<std::byte> mutable_payload(Message& message);
 void set_weights_version(Message& message, uint64_t version, uint64_t global_step, uint64_t base_version = 0);
 Result<Weights> read_weights(const Message& message);
@@ -171,8 +172,8 @@ Result<Chunk> read_chunk(const Message& message);
 struct SnapshotPart {
   uint64_t version = 0;
   std::string_view name;     ///< The array that this is a part of: "weights", "slot/0" or "residual/2".
-  uint64_t offset = 0;       ///< The offset of this part in that array.
-  uint64_t total_bytes = 0;  ///< The size of that array.
+  uint64_t offset = 0;       ///< The offset of this part in the array `name`.
+  uint64_t total_bytes = 0;  ///< The size of the array `name`.
   std::span<const std::byte> payload;
 };
 Message make_snapshot_part(BufferPool& pool, const SnapshotPart& part);
@@ -192,7 +193,9 @@ struct PushId {
 
 /// The numbers are sent over the network and never change.
 enum class ReportKind : uint8_t {
-  kInStep = 1,  ///< The first report on a connection and in an epoch. It says which orders the shard has received so far.
+  /// The first report on a connection, and the first after a restore of the model (which begins a new epoch): says which
+  /// orders the shard has received so far.
+  kInStep = 1,
   kHeld = 2,    ///< The shard has received the whole push.
 };
 struct Report {
@@ -208,10 +211,13 @@ Result<Report> read_report(const Message& message);
 enum class OrderKind : uint8_t {
   kCommit = 1,  ///< Apply these pushes together, in this order.
   kDrop = 2,    ///< Drop these pushes, and answer that they do not count.
-  /// Keep these pushes and answer them, so that their trainers may compute another batch for the same commit.
+  /// Keep these pushes until the commit, and answer that they are kept: their trainers may compute another batch for the
+  /// same commit.
   kAgain = 3,
   kFence = 4,  ///< Drop all pushes of these processes, and accept no more of them (PushId::number is ignored).
-  kHold = 5,   ///< Keep the state for a checkpoint. The PushId names the chief's process; number 1: keep residuals, too.
+  /// Keep the state as it is now, for a checkpoint. `pushes` has one PushId, which names the chief's process; its `number`
+  /// is 1 if the shard is to keep residuals, too.
+  kHold = 5,
   kSeal = 6,   ///< Accept no push any more.
 };
 struct Order {

@@ -129,7 +129,9 @@ class Buffer {
   // The source of a pool's block. Null: header and data are one block of ordinary memory.
   BlockSource* source_ = nullptr;
   mutable std::atomic<uint32_t> references_{1};
-  mutable std::atomic<bool> retired_{false};  // Relaxed: release(), which retire()'s caller calls later, orders it.
+  // Accessed with relaxed memory order: the caller of retire() has a reference, and dropping it later by release() makes
+  // the change visible to the thread that drops the last reference.
+  mutable std::atomic<bool> retired_{false};
 };
 
 /// Recycles buffers by size, so that steady-state steps and messages allocate nothing. Thread-safe.

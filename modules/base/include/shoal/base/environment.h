@@ -69,10 +69,10 @@ class Environment {
   virtual const ProcessInfo& process() const = 0;
   /// A fresh random number: for ids of processes, and for shuffles without a seed. In simulations it follows from the seed.
   virtual uint64_t entropy() = 0;
-  /// Stops when SIGINT, SIGTERM or SIGHUP asks the task to end.
+  /// Returns a token that is stopped when SIGINT, SIGTERM or SIGHUP asks the task to end.
   virtual StopToken interrupted() = 0;
-  /// Stops when the task is asked to end early, after which a launcher starts it again; interrupted() stops right after
-  /// this token.
+  /// Returns a token that is stopped when the task is asked to end early, after which a launcher starts it again. The token
+  /// of interrupted() is stopped right after this one.
   virtual StopToken leaving() = 0;
   /// Counts a coverage point: the rare path with this name ("push.repeated") was taken. Simulations count these, to find
   /// the paths that they have not tried; in production the call does nothing. Callable on the strand and on the compute
@@ -103,7 +103,7 @@ class Environment {
 /// A scope for coroutines on one strand. The first child that fails asks the others to stop.
 class TaskGroup {
  public:
-  /// The children's token() stops when `stop` stops, and when a child fails.
+  /// token(), which is for the children, is stopped when `stop` is stopped and when a child fails.
   explicit TaskGroup(Environment& env, StopToken stop = {});
   ~TaskGroup();  ///< Requires that every child has ended: await join() first.
   TaskGroup(const TaskGroup&) = delete;

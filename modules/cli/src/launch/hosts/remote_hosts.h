@@ -65,7 +65,7 @@ class RemoteHosts final : public Machines {
   const HostsOptions options_;
   const std::vector<JobTask> tasks_;
   const JobCommand command_;
-  std::vector<Variable> forwarded_;  // Variables of this process that tasks get, too.
+  std::vector<Variable> forwarded_;  // Environment variables of this process that tasks get, too.
   std::vector<size_t> places_;       // For each task: the number of its host.
   std::vector<size_t> used_;         // The hosts that have a task.
   std::string job_;                  // A unique text, part of the names of the job's folders.

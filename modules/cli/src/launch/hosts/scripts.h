@@ -31,7 +31,7 @@ struct Preparation {
 };
 /// The script that prepares a host. It reports `taken HEX...` (ports in use), `address NAME ADDRESS` (the address that the
 /// host finds for a name; without ADDRESS: none), and at its end `ready`, or `failed SENTENCE` after removing everything.
-/// Behind the script the input has the program's bytes, if there is a copy, and then ends.
+/// If the program is sent to the host, its bytes follow the script on the standard input of the session.
 std::string preparing_script(const Preparation& preparation);
 
 /// Parameters of the script that runs one process of a task.

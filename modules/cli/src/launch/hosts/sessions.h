@@ -14,7 +14,7 @@ namespace shoal::cli::launch {
 struct Session {
   Program program;  ///< The ssh command.
   std::string mark, script;
-  std::string_view file{};  ///< Bytes to send behind the script.
+  std::string_view file{};  ///< Bytes that ssh's standard input has after the script.
 };
 
 struct SessionOutcome {

@@ -53,7 +53,7 @@ class RendezvousGuest final : public Rendezvous::Part {
   std::unique_ptr<Connection> connection_;
   OwnPort own_;
   std::optional<Gathering> gathering_;
-  std::string missing_;       // The ranks that rank 0 waits for, by its last message.
+  std::string missing_;       // The ranks for which rank 0 still waits, according to its last message.
   bool final_ = false;        // True if another attempt to join would fail in the same way.
   bool late_ = false;         // True if the time-out passed while this task waited for other ranks.
   bool interrupted_ = false;  // True if an interrupt came while this task waited for others.
@@ -61,7 +61,8 @@ class RendezvousGuest final : public Rendezvous::Part {
   TaskGroup group_;
 };
 
-/// How long to wait for the host's answer: longer if the host first checks whether an older process of this rank lives.
+/// How long to wait for the host's answer. The three heartbeats leave time for the host to check first whether an older
+/// process of this rank lives.
 Duration RendezvousGuest::answer_patience() const { return kGuestAttemptTimeout + 3 * options_.link.heartbeat_interval; }
 
 std::string RendezvousGuest::waiting_for() const {

@@ -24,8 +24,8 @@ class TensorMap {
   void erase(std::string_view name);  ///< Does nothing if there is no such tensor.
   const Tensor* find(std::string_view name) const;
   Tensor* find(std::string_view name);
-  /// The tensor of that name. It may be replaced, or written to if nobody shares its storage. Raises InvalidArgument,
-  /// listing the names, if there is none.
+  /// The tensor of that name. The second function allows callers to replace the tensor, and to write to it if nobody shares
+  /// its storage. Raises InvalidArgument, listing the names, if there is none.
   const Tensor& operator[](std::string_view name) const;
   Tensor& operator[](std::string_view name);
   /// The only tensor, without a name. Raises InvalidArgument, listing the names, if tensors have names or there is none.

@@ -46,8 +46,8 @@ class Iterator {
   /// Writes the next element into `batch`, reusing the storage of `batch` if nobody else holds it. False: the end, now
   /// and for all later calls. After an error all later calls return that error. Blocks.
   virtual Result<bool> next(Batch& batch) = 0;
-  /// Tells for errors where row `row` of the last element was read: "jan.csv, line 12". Empty if that is not known: not
-  /// every row is from a text file, a map() of batches may move rows, and a row of zip() has several places.
+  /// Returns the place from which row `row` of the last element was read, for errors: "jan.csv, line 12". Empty if unknown:
+  /// a row may be from no text file, a map() of batches may move rows, and a row of zip() has several places.
   virtual std::string place_of_row(int64_t) const { return {}; }
   /// The number of elements returned by next() (without elements that are only prefetched).
   virtual uint64_t ordinal() const = 0;

@@ -14,7 +14,9 @@ namespace shoal {
 
 enum class ExperimentStatus : uint8_t {
   kComplete,     ///< Training has ended by itself: at its last step, at the end of its input, or by a hook.
-  kInterrupted,  ///< A signal, or the config's stop, ended training. The same command goes on from the newest checkpoint.
+  /// A signal, or a stop request on RunConfigOptions::stop, ended training. The same command goes on from the newest
+  /// checkpoint.
+  kInterrupted,
   kFailed,       ///< The program ended with an error.
 };
 /// Returns "complete", "interrupted" or "failed".

@@ -89,7 +89,7 @@ class TaskMeters {
   /// While a task is attached, the endpoint may call the functions of `access`. detach() returns once none of them runs.
   void attach(TaskAccess access);
   void detach();
-  /// False if the task is not attached.
+  /// Runs `work` on the strand of the attached task, later. Returns false if no task is attached (attach()).
   bool post(Work work) const;
   TaskAccess::WireBytes wire_bytes() const;
 

@@ -21,8 +21,8 @@ namespace shoal::nn {
 /// A curve or a matrix, computed from a metric's totals. Event files show it together with the metric's value.
 struct MetricFigure {
   enum class Kind : uint8_t {
-    /// [6, thresholds], for thresholds that divide [0, 1] evenly. Rows: true positives, false positives, true negatives, false
-    /// negatives (summed weights), precision, recall.
+    /// [6, thresholds], for thresholds that divide [0, 1] evenly. Rows: true positives, false positives, true negatives,
+    /// false negatives (summed weights), precision, recall.
     kPrecisionRecall,
     kConfusionMatrix,  ///< [classes, classes], summed weights. Row: the label, column: the prediction.
   };
@@ -32,8 +32,8 @@ struct MetricFigure {
 };
 
 /// A metric consists of a few totals over examples and a function of these totals, so batches of different sizes get the
-/// right weight, and parts of an evaluation can be merged. A value type that describes what to fetch and how to accumulate;
-/// a MetricAccumulator holds the totals.
+/// right weight, and parts of an evaluation can be merged. This value type describes which values to fetch and how to add
+/// them to the totals. A MetricAccumulator contains the totals themselves.
 struct Metric {
   /// The values that `update` gets for every batch, in this order.
   std::vector<Value> inputs;
@@ -116,9 +116,9 @@ struct ConfusionOptions {
   int64_t classes = 0;  ///< At least 1. There is no default.
   Value weights = {};   ///< As in MetricOptions.
 };
-/// The number (the sum of the weights) of examples for each pair of label and predicted class: classes * classes metrics,
-/// named "confusion/<label>/<prediction>", which are counts. Arguments as in accuracy(). Also raises InvalidArgument if
-/// classes < 1.
+/// Makes one metric for each pair of label and predicted class: the number (the sum of the weights) of the examples with
+/// this pair. All classes * classes metrics are counts (Metric::is_count), named "confusion/<label>/<prediction>".
+/// Arguments as in accuracy(). Also raises InvalidArgument if classes < 1.
 std::vector<std::pair<std::string, Metric>> confusion_matrix(const LabelsAndPredictions& of,
                                                              const ConfusionOptions& options);
 

@@ -40,7 +40,7 @@ class Optimizer {
   ///
   /// The norm is taken over the variables of one minimize(). If a norm is NaN, gradients stay as they are, so that the NaN
   /// is noticed; if it is infinite, they become 0 (and NaN where they were infinite).
-  /// All three functions raise InvalidArgument unless limit is finite and > 0, or if the optimizer clips already.
+  /// The three clip functions raise InvalidArgument unless limit is finite and > 0, or if the optimizer clips already.
   Optimizer clip_by_global_norm(double limit) const;
 
   const std::string& name() const { return name_; }

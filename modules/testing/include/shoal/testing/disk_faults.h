@@ -24,11 +24,12 @@ enum class Fault {
 /// off does not move the faults of the others, as long as the calls stay the same.
 struct DiskFaults {
   uint64_t seed = 1;
-  /// For any call: it fails with Unavailable (input/output error). Half of the failed calls, by chance, take effect anyway.
+  /// The probability that a call fails with Unavailable (input/output error). Half of the failed calls, by chance, take
+  /// effect anyway.
   double error = 0;
-  double full = 0;                                     ///< For writes: no space is left, for this write and some after it.
-  double bit_flip = 0;                                 ///< For writes: the write succeeds, but one bit is flipped.
-  double slow = 0;                                     ///< For any call: it takes longer (DiskConnection::take_delay).
+  double full = 0;                                     ///< The probability that a write, and some after it, find no space.
+  double bit_flip = 0;                                 ///< The probability that one bit of a write is flipped.
+  double slow = 0;                                     ///< The probability of a delay (DiskConnection::take_delay).
   int64_t full_writes_max = 20;                        ///< At most this many writes in a row find the disk full.
   Duration slow_max = std::chrono::seconds(10);        ///< The longest delay of a slow call.
   std::function<bool(const std::string&)> flips_in{};  ///< Files in which bits may flip. Empty: all.
