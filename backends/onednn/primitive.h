@@ -74,7 +74,8 @@ class PrimitiveKernel final : public Kernel {
   /// As reserve_scratch(), but the memory keeps its contents between runs. Call it at most once.
   Operand reserve_kept(const dnnl::memory::desc& type);
 
-  /// Appends a step with one primitive. `description` is its primitive_desc, which gives scratchpad and name.
+  /// Appends a step with one primitive. `description` is the primitive's primitive_desc: the
+  /// size of the scratchpad and the kernel's name come from there.
   template <class Primitive>
   void add(const typename Primitive::primitive_desc& description, std::vector<Argument> arguments) {
     steps_.emplace_back();
@@ -102,7 +103,7 @@ class PrimitiveKernel final : public Kernel {
   /// Adds a primitive that changes a layout to the step that was appended last. The kernel's name (implementation()) does
   /// not mention this primitive.
   void add_reorder_piece(Argument from, Argument to);
-  /// Appends a change of layout as a step.
+  /// Appends a step that converts `source`, with layout `from`, to layout `to` and writes the result to `target`.
   void add_reorder(const dnnl::memory::desc& from, Operand source, const dnnl::memory::desc& to, Operand target);
   /// Returns input `input_index`, converted from type and layout `from` to type and layout `to`: the input itself if these
   /// are equal, else a copy that each run makes.

@@ -9,7 +9,7 @@ Axis axis_of(const Attributes& attributes, size_t number, int64_t in, int64_t ou
           .out = out,
           .taps = taps,
           .stride = attributes.get_ints("strides")[number],
-          .begin = -attributes.get_ints("padding")[2 * number],  // The attribute is top, bottom, left, right.
+          .begin = -attributes.get_ints("padding")[2 * number],  // "padding" is top, bottom, left, right.
           .dilation = attributes.get_ints("dilations", {1, 1})[number]};
 }
 

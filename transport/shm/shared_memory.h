@@ -36,7 +36,8 @@ class SharedMemory final : public BlockSource {
     std::shared_ptr<const OwnSegment> segment;
     size_t offset = 0;
   };
-  /// The place of `bytes`, which lie in blocks that the caller keeps. Nothing if they are not in shared memory.
+  /// Returns the segment that contains `bytes`, and their offset there; nothing if they are in no segment. The caller must
+  /// have a reference to the blocks that contain `bytes`.
   std::optional<Place> find(std::span<const std::byte> bytes) const;
   /// How many segments were removed so far, because all blocks in them were freed. When the count changes, code that
   /// announced segments to peers checks whether one of these was removed.

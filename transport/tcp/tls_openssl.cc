@@ -243,7 +243,7 @@ size_t Session::read_some(asio::mutable_buffer into, error_code& error) {
   const int result = SSL_read_ex(ssl_.get(), into.data(), into.size(), &bytes);
   if (result == 1) return heard_ = true, bytes;
   explain(result, error);
-  pipe_.send();  // Sends an answer that reading may have produced.
+  pipe_.send();  // Sends OpenSSL's answer, if what it read requires one.
   // Even an authenticated peer could request changes of the encryption key again and again, without reading the answers,
   // which would fill this side's memory.
   if (!pipe_.write_error() && pipe_.unsent_bytes() > 4 * TlsPipe::kUnsentBytesMax)

@@ -108,7 +108,8 @@ Error twice(const std::string& name, const std::string& who) {
       " more than once, so it is not clear which one is meant; rename all but one, or name all with --columns");
 }
 
-/// Returns the names of the columns that hold an input's values, in order. `only`: the export has no other input.
+/// Returns the names of the columns that hold an input's values, in order. `only`: true if the export has no
+/// other input.
 Result<std::vector<std::string>> columns_of(const ExportedTensor& tensor, bool only, const Header& header,
                                             const TableChoice& choice) {
   SHOAL_TRY(const int64_t count, values_per_row(tensor));

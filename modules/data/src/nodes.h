@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Functions that make the nodes of Dataset's methods. The caller has checked the parameters.
+/// Functions that make the nodes of a dataset. Each method of Dataset calls one of them, after checking the parameters.
 #include "stage.h"
 #include "user_call.h"
 

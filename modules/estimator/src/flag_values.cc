@@ -23,7 +23,8 @@ Result<std::optional<Duration>> progress_interval() {
   return invalid_argument(std::string(kProgressSecs) + " is \"" + *text + "\", expected a number of seconds above 0");
 }
 
-/// What SIGTERM asks for: the flag says it, or else the environment variable; by default the end of the job.
+/// Returns what a task does on SIGTERM: what the flag says, else what the environment variable says, else kEnd, which ends
+/// the job.
 Result<OnSigterm> on_sigterm_of(const ParsedFlags& flags) {
   if (flags.on_sigterm) return *flags.on_sigterm;
   const std::string text = cluster::process_getenv(kOnSigterm).value_or("");

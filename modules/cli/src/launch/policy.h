@@ -105,9 +105,9 @@ class JobPolicy {
 
   /// The next time at which time_passed() should be called; nothing if no time limit is set at the moment.
   std::optional<SteadyTime> next_time() const;
-  /// The job's exit status, once no task runs and none will.
+  /// The job's exit status; nothing as long as a task runs or is to be started.
   std::optional<int> status() const { return over_; }
-  /// True from the time on when the chief has ended with 0.
+  /// True once the chief has ended with status 0.
   bool trained() const { return trained_; }
   /// True while tasks save and end because they were asked to, which takes time. While this is true, the launcher does
   /// not kill child processes that outlive the program of their task.

@@ -193,7 +193,7 @@ class ProgramText {
 
   void write_loading(std::span<const std::byte> file) {
     parts_.insert("checksum");
-    uint64_t sum = 0xcbf29ce484222325u;  // The part "checksum" of the generated code computes the same hash.
+    uint64_t sum = 0xcbf29ce484222325u;  // FNV-1a, as the generated function checksum() computes it.
     for (const std::byte byte : file) sum = (sum ^ uint64_t(byte)) * 0x100000001b3u;
     internal_ += "const unsigned char* weights = nullptr;\n\n";
     public_ += formatted(R"(bool load_weights(const void* bytes, std::size_t size) {

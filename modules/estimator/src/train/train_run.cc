@@ -137,7 +137,7 @@ Task<Result<void>> TrainRun::rest() {
       .why = std::string(checkpoint::to_string(reason))};
   SHOAL_CO_TRY_VOID(co_await rest_until_the_end(scope_, std::move(options)));
   const bool interrupted = env_.interrupted().stop_requested() && !setup_.servers->job_end();
-  // This process ends only to be started again, so it does not end the job.
+  // This process ends only to be started again by the launcher. The job goes on, so it must not be marked as ended.
   if (interrupted && env_.leaving().stop_requested()) co_return cancelled();
   if (interrupted) end_.ends_for(checkpoint::EndReason::kInterrupted);
   co_return Result<void>{};

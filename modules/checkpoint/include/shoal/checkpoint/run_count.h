@@ -17,8 +17,8 @@ Result<int64_t> newest_run(Storage& storage, const std::string& model_dir, const
 
 /// Starts a training run: writes the number after newest_run() to the file `training_run`, then removes the end mark of the
 /// run before, and returns the number. If the process is killed in between, the next run still gets a number of its own.
-/// Only for the process that has the lock of `model_dir`. An error of kind Unavailable
-/// contains the path and the cause.
+/// Only for the process that has the lock of `model_dir`. An error of kind Unavailable contains the path and
+/// the cause.
 Result<int64_t> begin_run(Storage& storage, const std::string& model_dir, const WarningSink& warn);
 
 }  // namespace shoal::checkpoint

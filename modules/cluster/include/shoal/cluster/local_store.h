@@ -7,7 +7,7 @@ namespace shoal::cluster {
 
 struct LocalStoreOptions {
   bool advances_global_step = true;  ///< False if commits do not advance the global step (a train_op may ask for that).
-  int replicas = 1;                  ///< The largest number of replicas that this process computes.
+  int replicas = 1;                  ///< The most trainers (replicas) for which this process computes.
   bool allow_non_finite = false;     ///< True if updates may write values that are not finite (Shard::poisoned()).
 };
 /// Makes the store. `plan` has one shard.
