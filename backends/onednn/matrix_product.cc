@@ -50,9 +50,9 @@ Part whole(const Matrices& m) {
   return part;
 }
 
-/// Returns the part of `m`, a factor or the result of a product, that belongs to `range` of the product. `has_rows`: the
-/// rows of the product are rows of `m` (not so for the right factor). `has_columns`: its columns are columns of `m` (not so
-/// for the left factor).
+/// Returns the part of `m`, a factor or the result of a product, that belongs to `range` of the result. `has_rows`: true
+/// for the left factor and the result, whose rows are cut with the rows of the result. `has_columns`: true for the right
+/// factor and the result, whose columns are cut with the columns of the result.
 Part part_of(const Matrices& m, const Range& range, bool has_rows, bool has_columns) {
   Part part = whole(m);
   const size_t rows = part.sizes.size() - 2;

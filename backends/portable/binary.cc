@@ -67,8 +67,8 @@ SHOAL_ALWAYS_INLINE float sigmoid_cross_entropy(float logit, float label) {
 }
 SHOAL_ALWAYS_INLINE float sigmoid_less(float logit, float label) { return vector_sigmoid(logit) - label; }
 
-/// y = kFunction(a, b) for every element of the tile. An operand with only one element for each row (`moves` is false) is
-/// read before the row of y is written.
+/// y = kFunction(a, b) for every element of the tile. If an operand has only one element for each row (`moves` is false),
+/// this element is read once, before the row of y is written.
 template <float (*kFunction)(float, float)>
 SHOAL_ALWAYS_INLINE void each(const Tile& tile, const float* a, const float* b, float* y) {
   for (int64_t row = 0; row < tile.rows; ++row) {

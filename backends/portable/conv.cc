@@ -27,7 +27,8 @@ Axis phase_of(const Axis& forward, int64_t phase) {
             .target_begin = target,
             .target_step = stride,
             .tap_step = -tap_step};
-  // Taps are taken from the last to the first, so that the result's elements are read in the order of memory.
+  // Goes through the filter elements (taps) from the last to the first. The elements of the result's gradient are then
+  // read in the order of memory.
   axis.tap_begin = first + (axis.taps - 1) * tap_step;
   axis.begin = axis.taps == 0 ? 0 : (target + before - first * dilation) / stride - (axis.taps - 1) * axis.dilation;
   return axis;

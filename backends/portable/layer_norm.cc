@@ -10,7 +10,7 @@
 namespace shoal::backends::portable {
 namespace {
 
-constexpr int kRowLanes = 32;  // The number of running sums of a row.
+constexpr int kRowLanes = 32;  // Each row is added up in this many partial sums.
 
 struct RowMoments {
   float mean;

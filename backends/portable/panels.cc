@@ -9,8 +9,8 @@
 namespace shoal::backends::portable {
 namespace {
 
-// How many elements of each sum are added at a time. So many rows of a panel stay in the first-level cache while they are
-// used for all rows of `a`.
+// Each element of the product c is a sum of products. All elements of c first get this many of their products, then the
+// next ones. So this many rows of a panel of b stay in the first-level cache while they are used for all rows of `a`.
 constexpr int64_t kDepthBlock = kLeftBlockDepth;
 
 SHOAL_VECTOR_LOOP void pack_panel(const float* __restrict b, int64_t row_stride, int64_t column_stride, int64_t depth,
@@ -48,9 +48,9 @@ void pack(const Strided& b, int64_t depth, int64_t columns, float factor, float*
 
 namespace {
 
-/// Describes for the inner loops (product_code.h) what to add to the columns of c in the panels [p, end): up to kDepthBlock
-/// products for each element of c, beginning with column k of `a`. The loops read `a` in place, unless the caller replaces
-/// it in the result by a packed block, as multiply_transposed() does.
+/// Describes one call of the inner loops (product_code.h) for the columns of c in the panels [p, end). The loops add up to
+/// kDepthBlock products to each element of c, beginning with column k of `a`. The description refers to `a` itself. A
+/// caller may change it to refer to a packed copy of a block of `a`, as multiply_transposed() does.
 PanelTile tile_of(const PanelProduct& product, int64_t p, int64_t end, int64_t k) {
   const int64_t packed_depth = product.packed_depth > 0 ? product.packed_depth : product.depth;
   const int64_t column = p * kPanelColumns;
@@ -75,7 +75,8 @@ PanelTile tile_of(const PanelProduct& product, int64_t p, int64_t end, int64_t k
 }  // namespace
 
 int64_t columns_ahead(int64_t rows) {
-  // Each tile prefetches one panel's width of columns. With this least number of rows in a tile there are the most tiles.
+  // Each tile of rows prefetches as many columns as a panel has. On most processors a tile can have 6 or 8 rows, so there
+  // are at most rows / kTileRows tiles, rounded up.
   constexpr int64_t kTileRows = 6;
   return (rows + kTileRows - 1) / kTileRows * kPanelColumns;
 }

@@ -135,9 +135,9 @@ void pack_left(const float* a, int64_t stride, int64_t depth, int64_t rows, floa
   while (rows > 0) {
     const int64_t count = tile_rows(rows);
     int64_t k = 0;
-    // Copies the elements of each k as whole vectors, which may be longer than the `count` rows of a tile. The elements
-    // that are too many for k are then overwritten by the copy for k + 1. The loop ends before it would read or write
-    // beyond the arrays.
+    // Copies `count` elements for each k. The first loop copies whole vectors, so it may write more than `count`
+    // elements. The copy for k + 1 overwrites those that are too many. The loop ends before it would read or write beyond
+    // the arrays, and the second loop copies the rest element by element.
     constexpr int64_t kWhole = (kTileRowsMax + kLanes - 1) / kLanes * kLanes;
     if (stride >= kWhole) {
       for (; (depth - k) * count >= kWhole && k + 1 < depth; ++k) {

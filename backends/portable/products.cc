@@ -13,8 +13,8 @@ void pack_together(int threads, const Strided& b, int64_t depth, int64_t columns
 void TransposedProduct::run(const float* a, const float* packed, float* c, float* scratch) const {
   const PanelProduct product{
       .a = {a, 1, rows}, .packed = packed, .c = c, .c_stride = columns, .rows = rows, .depth = depth, .columns = columns};
-  // Divides rows into as many ranges as threads, so that each has its own block of scratch memory. parallel_for() takes the
-  // cost in bytes of memory traffic: four multiplications take as long as moving one byte.
+  // Divides rows into as many ranges as threads, so that each range has its own block of scratch memory. parallel_for()
+  // takes the cost in bytes of memory traffic: four multiplications take as long as moving one byte.
   parallel_for(threads, threads, rows * depth * columns / 4, [&](int64_t begin, int64_t end) {
     multiply_transposed(product, rows * begin / threads, rows * end / threads, scratch + begin * kLeftBlockFloats);
   });

@@ -6,7 +6,7 @@
 namespace shoal::backends::reference {
 namespace {
 
-// [..., size] is a matrix of `size` columns.
+// Treats a tensor as a matrix: its last axis has the columns, and all axes before that give the rows.
 int64_t columns_of(const Shape& shape) { return shape[shape.rank() - 1]; }
 int64_t rows_of(const Shape& shape) {
   int64_t rows = 1;

@@ -132,9 +132,10 @@ class Compiler {
     }
   }
 
-  /// A kernel writes an update straight into the memory that the caller has bound for it. In three cases a copy step fills
-  /// that memory instead: the update's value is a source (an input, say); it is also fetched (the caller may free bound
-  /// memory after run()); or a kernel writes the same value for another update already.
+  /// Decides for each update how its value gets into the memory that the caller has bound for the update. As a rule the
+  /// kernel that computes the value writes it there. In three cases a step copies the value there: no kernel computes it
+  /// (it is an input, say); it is also a result of the run, and the caller may free the update's memory after run(); or
+  /// its kernel writes it into the memory of another update already.
   void place_updates() {
     for (FlowValue fetch : flow_.fetches) fetched_roots_.insert(key_of(root(fetch)));
     for (size_t i = 0; i < flow_.updates.size(); ++i) {
@@ -173,8 +174,8 @@ class Compiler {
       order_.push_back({.node = -1, .from = root(flow_.fetches[i]), .to = {}, .fetch = ptrdiff_t(i), .updates_done = {}});
     }
     find_last_uses();
-    // An update is reported as done after the last step that reads its value, since only then the run does not need the
-    // memory of the update any more.
+    // An update is reported as done after the last step that reads its value. Until then the run needs the memory of the
+    // update.
     for (const auto& [value, update] : direct_updates_) {
       order_[size_t(last_use_.at(value))].updates_done.push_back(update);
     }
@@ -195,8 +196,8 @@ class Compiler {
         order_[size_t(std::max(step, last_read))].updates_to_apply.push_back(update);
         Planned& maker = order_[size_t(step)];
         const auto direct = direct_updates_.find({maker.node, 0});
-        // The update must be the step's whole output. A view of that output will not do, since its rows differ from the
-        // output's.
+        // A kernel may hand out an update row by row, but only if the update is the whole output of its step. A view of
+        // the output may have other rows than the output.
         const bool is_output = direct != direct_updates_.end() && direct->second == update &&
                                flow_.updates[update] == FlowValue{maker.node, 0};
         if (is_output && last_read < step) maker.update_by_rows = ptrdiff_t(update);

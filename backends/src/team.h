@@ -54,8 +54,8 @@ class Team {
   std::vector<std::thread> helpers_;
   bool no_more_helpers_ = false;
   std::array<Claim, kPiecesMax> claims_;
-  // The data of a job, written before threads can take its pieces. Helpers that are late for an earlier job may read
-  // pieces_ at any time.
+  // These members describe the present job. The calling thread writes them before other threads can take pieces of the
+  // job. pieces_ is atomic, since a helper that is late for an earlier job may read it at any time.
   std::atomic<int> pieces_{0};
   Piece piece_ = nullptr;
   void* context_ = nullptr;
@@ -64,7 +64,7 @@ class Team {
   alignas(64) std::atomic<uint64_t> job_{0};  // Counts the jobs.
   std::atomic<uint32_t> bell_{0};             // Incremented with each job; 32 bits, so that futexes can wait for it.
   std::atomic<bool> ends_{false};
-  std::mutex mutex_;  // Locked by pausing helpers while they wait on over_.
+  std::mutex mutex_;  // For over_, on which a helper thread waits while it pauses.
   std::condition_variable over_;
   alignas(64) std::atomic<int32_t> unfinished_{0};
 };

@@ -25,7 +25,7 @@ struct Side {
   Endpoint peer;
   std::shared_ptr<const std::string> name;  // The name of the peer.
   LinkOptions options;
-  std::shared_ptr<WaitQueue> receiver;  // Made on this side's strand, by the constructor of its Connection.
+  std::shared_ptr<WaitQueue> receiver;  // Wakes receive(). Made with the side's Connection, on its strand.
   std::shared_ptr<WaitQueue> senders;
 };
 
@@ -47,8 +47,8 @@ class Pipe : public std::enable_shared_from_this<Pipe> {
   std::array<Channel, 2> channels_;  // Channel i has the messages that side i sends.
 };
 
-/// Makes the Connection of side `index` of `pipe`. Call it on that side's strand. `slot`: one of the listener's
-/// connections_max places, or null.
+/// Makes the Connection of side `index` of `pipe`. Call it on that side's strand. The connection holds `slot` as long as it
+/// exists: a listener has connections_max slots, which limits its connections. Null on the side that connects.
 std::unique_ptr<Connection> make_connection(std::shared_ptr<Pipe> pipe, int index, std::shared_ptr<void> slot);
 
 }  // namespace shoal::transport::inproc

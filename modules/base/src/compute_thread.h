@@ -27,7 +27,7 @@ class OffloadWaiter : public Waiter {
   friend class ComputeThread;
   ComputeThread* thread_;  // Null once the compute thread has ended.
   Work* work_;
-  Result<void> ended_;  // The work's outcome, written before the loop is woken.
+  Result<void> ended_;  // The outcome of the work. Written before the event loop resumes the waiting coroutine.
 };
 
 class ComputeThread {
@@ -48,7 +48,7 @@ class ComputeThread {
   std::condition_variable changed_;
   std::condition_variable finished_;
   // mutex_ guards all members below.
-  std::thread thread_;  // Started by the first work.
+  std::thread thread_;  // Started when the first work is added.
   std::deque<OffloadWaiter*> waiting_;
   std::vector<OffloadWaiter*> known_;  // All waiters: waiting, running, or done and not yet destroyed.
   OffloadWaiter* running_ = nullptr;

@@ -46,7 +46,7 @@ struct Pair {
 SHOAL_ALWAYS_INLINE Pair box_muller(uint32_t radius_bits, uint32_t angle_bits) {
   const float u = (float(int32_t(radius_bits >> 1)) + 1.0f) * 0x1p-31f;  // In (0, 1].
   const float radius = std::sqrt(-2.0f * natural_log(u));
-  const uint32_t quadrant = (angle_bits + (1u << 29)) >> 30;  // 0 to 4, where 4 means 0.
+  const uint32_t quadrant = (angle_bits + (1u << 29)) >> 30;  // The nearest quarter turn, 0 to 3; the sum wraps around.
   const float x = float(int32_t(angle_bits - (quadrant << 30))) * float(6.283185307179586476925 / 4294967296.0);
   const float z = x * x;
   const float sine = ((-1.9515295891e-4f * z + 8.3321608736e-3f) * z - 1.6666654611e-1f) * z * x + x;

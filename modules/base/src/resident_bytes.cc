@@ -25,7 +25,7 @@ void give_back_freed_memory() {
 void give_back_code() {
   // Each mapping has one line "begin-end rights offset device inode path", and then one line for each fact about it.
   std::ifstream maps("/proc/self/smaps");
-  std::optional<std::pair<uintptr_t, uintptr_t>> code;  // The mapping that the lines now describe, if it is code of a file.
+  std::optional<std::pair<uintptr_t, uintptr_t>> code;  // The mapping of the lines being read, if it is code.
   for (std::string line; std::getline(maps, line);) {
     std::istringstream fields(line);
     if (line.starts_with("Anonymous:")) {

@@ -10,8 +10,8 @@
 namespace shoal {
 namespace {
 
-/// Which of the descriptors 0 to 2 were closed and then opened by StandardDescriptors, and how many objects of that class
-/// exist. All of them share one `Taken`.
+/// The state that all StandardDescriptors objects share: how many of them exist (users), and which of the descriptors 0 to
+/// 2 the first one opened because it found them closed (numbers).
 struct Taken {
   std::mutex mutex;
   int users = 0;

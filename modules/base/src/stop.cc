@@ -65,7 +65,7 @@ struct StopState {
   }
 
   void remove(uint64_t id) {
-    Work removed;  // Outlives `lock`: its destructor may run the user's code.
+    Work removed;  // Destroyed after the lock is released, since its destructor may run the user's code.
     std::unique_lock lock(mutex);
     const auto found = std::ranges::find(entries, id, &Entry::id);
     if (found != entries.end()) {

@@ -56,7 +56,7 @@ struct DoctorArguments {
 
 struct Finding {
   std::string about;
-  std::string text;      ///< The state that was found.
+  std::string text;      ///< What the check of `about` has found.
   std::string advice{};  ///< Advice on what to change; empty if all is well.
 
   bool fine() const { return advice.empty(); }

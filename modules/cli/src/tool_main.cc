@@ -15,7 +15,8 @@ int tool_main(int argc, const char* const* argv, const Self& self) {
   // When the reader of a command's output is gone, SIGPIPE ends the command. Only `launch` and `tune` ignore this signal,
   // because they go on with their tasks.
   const bool launches = argc > 1 && (std::string_view(argv[1]) == "launch" || std::string_view(argv[1]) == "tune");
-  // These three objects are never destroyed, since the last output is written after main().
+  // The effects of the next three objects must last until the process ends, since some output is only written after main().
+  // So these objects are never destroyed.
   static const auto& write_errors = *new WriteSignalsAsErrors({.pipe = launches});
   static_cast<void>(write_errors);
   static const auto& exhaustion_errors = *new ExhaustionAsError;

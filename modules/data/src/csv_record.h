@@ -20,8 +20,9 @@ Result<void> check_csv(const CsvOptions& options);
 Result<void> check_used_names(const CsvOptions& options);
 
 class CsvParser;
-/// Tells `parser` in which order the columns come, as the names in the header line `record` say. `reader` has just read
-/// this line. Errors name the line; they are those of layout_by_header(), and DataLoss for misplaced quotes.
+/// Tells `parser` the order of the columns. `record` is the header line of a file, which has the names of the columns;
+/// `reader` has just read it. Errors name this line. They are those of layout_by_header(), and DataLoss for misplaced
+/// quotes.
 Result<void> follow_header(const RecordReader& reader, std::string_view record, CsvParser& parser);
 
 /// Returns the fields of a record as text, however many there are. InvalidArgument for misplaced quotes.

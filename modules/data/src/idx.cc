@@ -34,7 +34,7 @@ struct Header {
   size_t bytes = 0;  ///< The size of the header itself.
 };
 
-/// Fills `out` from `source`. DataLoss, with the expected and the found size, if the file ends before.
+/// Fills `out` from `source`. DataLoss, with the expected and the found size, if the file ends before `out` is full.
 Result<void> read_exactly(ByteSource& source, std::span<std::byte> out, uint64_t offset, const std::string& what) {
   SHOAL_TRY(const size_t count, source.read(out));
   if (count == out.size()) return {};

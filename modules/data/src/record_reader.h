@@ -52,14 +52,14 @@ class RecordReader {
   std::optional<std::string> remark() const;
   /// The place of the last record as text: "file.csv, line 12 (offset 1450)".
   std::string place_text() const { return text_of(last_); }
-  /// Like damaged(), but names the place of byte `at` of the last record: a record may span several lines. Call it before
-  /// the next call of next().
+  /// Like damaged(), but the error names the line of byte `at` of the last record, since a record may span several lines.
+  /// Call it before the next call of next().
   Error damaged_at(const std::string& sentence, std::string_view record, size_t at) const;
 
  private:
   /// The state of find() while it looks for the end of a record.
   struct Walk {
-    size_t size = 0;     ///< How many bytes were looked at so far.
+    size_t size = 0;     ///< How many bytes of the record were looked at so far.
     uint64_t lines = 0;  ///< How many line ends are among those `size` bytes.
     CsvState state = CsvState::kFieldBegin;
     Place open = {};  ///< The place where the last quoted field began.

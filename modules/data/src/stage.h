@@ -57,8 +57,9 @@ class StageContext {
   /// Returns the key of the random operation that is constructed next, from the operation's own seed, else the run's seed.
   RandomKey next_random_key(std::optional<int64_t> operation_seed);
 
-  /// Registers the files that a stage reads, while the stage is made. Returns the number of the first of these files. The
-  /// paths must outlive the context; a context with a parent (see the constructor) copies them instead. Any thread.
+  /// Called when a stage is made: registers the files that the stage will read. Returns the number of the first of these
+  /// files. The paths must outlive the context; a context with a parent (see the constructor) copies them instead. Any
+  /// thread.
   uint64_t add_files(const std::vector<std::string>& paths);
   /// Returns the record that begins at `line` (counted from 1) of file number `file`.
   static RecordId record_at(uint64_t file, uint64_t line);
@@ -92,7 +93,7 @@ class StageContext {
   mutable std::mutex files_mutex_;
   std::vector<const std::string*> files_;
   std::deque<std::string> kept_paths_;          // Copies of paths, for datasets that are destroyed before the iterator.
-  std::map<std::string, uint64_t> kept_lists_;  // For each list of paths, joined to one text: the first file's number.
+  std::map<std::string, uint64_t> kept_lists_;  // Key: the paths of one add_files() as one text. Value: its result.
 };
 
 /// Returns Cancelled if the iterator has to stop. Every source calls this for each element, and so does every loop of a

@@ -16,7 +16,9 @@ StageMeter& StageMeters::begin(std::string_view kind) {
 InputStatistics StageMeters::statistics() const {
   InputStatistics statistics;
   std::vector<bool> beside(meters_.size(), false);
-  for (size_t i = 0; i < meters_.size(); ++i) {  // A stage's input has a higher index than the stage, so beside[i] is set.
+  // beside[i]: whether stage i works beside the consumer (InputStatistics). Set before it is read, since a stage's inputs
+  // have higher indices than the stage.
+  for (size_t i = 0; i < meters_.size(); ++i) {
     const StageMeter& meter = meters_[i];
     int64_t own = meter.nanoseconds.load(std::memory_order_relaxed);
     for (const size_t input : meter.inputs) {

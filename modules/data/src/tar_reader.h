@@ -28,8 +28,8 @@ struct TarEntry {
 /// counted from 1, and the offset at which the entry begins.
 class TarReader {
  public:
-  /// Makes the next entry begin at `place`. The caller has moved the archive file, which it passes to the other methods, to
-  /// place.offset.
+  /// Makes the next entry begin at `place`. The caller has moved to place.offset in the archive, that is, in the `file`
+  /// which it passes to the other methods.
   void start_at(TarPlace place);
   /// Writes the next file into `entry`. Passes over the unread rest of the previous entry, and over folders, links and
   /// devices. Returns false at the end: at a block of zeros, or if the archive ends between two entries.

@@ -103,7 +103,7 @@ void read_entry(pbf_reader entry, TfValues& values, std::deque<std::string>& mer
         const std::string_view bytes = view_of(feature);
         if (values.list == list) {
           if (merged.empty() || values.bytes.data() != merged.back().data()) merged.emplace_back(values.bytes);
-          // Appends to the joined text itself, so that joining many parts does not copy each part many times.
+          // merged.back() has the parts of this list so far. Appends to it in place, so that each part is copied once.
           values.bytes = merged.back().append(bytes);
         } else {
           values.list = list;

@@ -19,7 +19,7 @@ void Workers::call(Lock& lock) {
   lock.unlock();
   const bool accepted = pool_.submit([shared = shared_] { run(shared); });
   lock.lock();
-  if (!accepted) --shared_->jobs;  // Refused by the pool: the consumer will do the work itself.
+  if (!accepted) --shared_->jobs;  // The pool has refused the job. The consumer will do its work itself.
 }
 
 void Workers::pause(Lock& lock) {

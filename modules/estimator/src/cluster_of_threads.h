@@ -10,7 +10,7 @@
 
 namespace shoal {
 
-/// Implements run_cluster(). `host` has what all tasks share: the facilities of this process.
+/// Implements run_cluster(). `host` has what all tasks share, such as the log, the transports and the stop tokens.
 std::vector<TaskOutcome> run_cluster_of_threads(const cluster::ClusterSize& size, RunConfigOptions options,
                                                 const TaskHost& host, const std::function<void(RunConfig)>& body);
 

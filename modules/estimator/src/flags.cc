@@ -105,7 +105,7 @@ Flags::Flags(const ProgramInfo& program, FlagReader reader) : program_(program),
   }
 }
 
-/// Adds flags that only the program's own code (ProgramBody) can obey.
+/// Adds flags that have an effect only if the program's own code (ProgramBody) uses their values.
 void Flags::add_for_body() {
   CommandLine& line = parsed_.command_line;
   CLI::Option* steps = app_.add_option("--steps", line.steps, "Train until the global step reaches this number")
@@ -402,7 +402,7 @@ std::vector<std::string> Flags::without_params(int argc, const char* const* argv
   return arguments;
 }
 
-/// A proposal for the first unexpected word of the command line.
+/// Proposes the flag that the user may have meant by the first unexpected word of the command line.
 std::string Flags::meant() const {
   std::vector<std::string> names;
   for (const CLI::Option* option : app_.get_options()) {

@@ -47,8 +47,9 @@ Result<void> check_replicas(const RunConfig& config) {
                              ": replicas are the trainers of one process without a cluster; a cluster has workers");
 }
 
-/// True if this process is one of several tasks that have to connect to each other. False if its TaskHost (task_host.h)
-/// provides an environment, or the transport that the config names: these may connect tasks within one process.
+/// True if this process is one of several tasks that have to connect to each other. False if the task's TaskHost
+/// (task_host.h) provides an environment of its own, or the transport that the config names: all tasks may then be in this
+/// process.
 bool meets_other_processes(const RunConfig& config) {
   const cluster::TaskConfig& task = config.task();
   if (task.in_process || task.mode == cluster::TaskMode::kLocal) return false;

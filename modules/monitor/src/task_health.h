@@ -24,8 +24,8 @@ class TaskHealth {
   /// another phase.
   explicit TaskHealth(const MeterRegistry& registry, Duration deadline) : registry_(registry), deadline_(deadline) {}
 
-  /// Notes which tasks have given a sign of life, and asks each strand for the next one. The endpoint calls this at regular
-  /// intervals, several times within the deadline.
+  /// Notes which tasks have given a sign of life since the last call, and asks the strand of each task for another one. The
+  /// endpoint calls this at regular intervals, several times within the deadline.
   void look(SteadyTime now);
   HealthReport report(SteadyTime now) const;
 

@@ -55,7 +55,8 @@ class MultiClassHead final : public LogitsHead {
     const Value ids = per_example("labels", numbers_of(labels, vocabulary_, {}), logits);
     const DType dtype = ids.dtype();
     if (dtype == DType::kInt64) return ids;
-    // Ids are checked before the conversion to int64. Only then can the error for a bad id say from where its row was read.
+    // Checks ids before their conversion to int64. Only an error about the batch's own tensor, and not about a converted
+    // one, can say from where a row was read.
     if (dtype == DType::kInt32) {
       const auto highest = double(logits_dimension() - 1);
       return ops::cast(ops::check_range(ids, {.low = 0, .high = highest, .whole = true, .what = "label"}), DType::kInt64);

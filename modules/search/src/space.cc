@@ -59,8 +59,8 @@ std::optional<std::vector<Value>> values_of(const Parameter& parameter, size_t c
   return values;
 }
 
-/// Walks through all combinations of values of the parameters. Stores those of a grid; or, if `all`, only counts the
-/// combinations that a random draw may give.
+/// Walks through combinations of values of the parameters. If `all` is false, stores the combinations of a grid search. If
+/// `all` is true, only counts the combinations that a grid or a random draw may give.
 class Combinations {
  public:
   Combinations(const std::vector<Parameter>& parameters, size_t count_max, bool all)
@@ -127,7 +127,7 @@ Result<void> check_condition(const Parameter& parameter, std::span<const Paramet
   return {};
 }
 
-/// Collects the members of one flat object.
+/// Collects the members of a JSON object whose values are texts or numbers.
 class SpaceMembers : public json::Events {
  public:
   std::vector<std::string> texts;

@@ -8,8 +8,8 @@
 namespace shoal::cli::plot {
 namespace {
 
-/// Appends those of the points [begin, end), which lie in one column of the picture, that have to stay: the first, the
-/// lowest, the highest, the first gap and the last.
+/// The points [begin, end) lie in one column of the picture. Appends to `out` only the first, the lowest, the highest, the
+/// first that is not finite (a gap) and the last of them, so that the curve looks the same.
 void add_extremes(const std::vector<XY>& points, size_t begin, size_t end, std::vector<XY>& out) {
   size_t lowest = end, highest = end, gap = end;
   for (size_t i = begin; i < end; ++i) {

@@ -22,7 +22,8 @@ std::vector<std::string> parts_of(const std::string& path) {
 }
 
 /// Each path is a list of names. Returns how many names at the beginning (`back`: at the end) are the same in all paths.
-/// Each path has to keep at least one name besides these and the `left_out` names at its other end.
+/// The caller leaves these names out, and `left_out` names at the other end. The number is so small that each path then
+/// still has at least one name.
 size_t shared_parts(const std::vector<std::vector<std::string>>& paths, bool back, size_t left_out) {
   size_t count = 0;
   for (;; ++count) {

@@ -1,13 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Texts of "name: value" lines, which peers compare when they connect.
+/// Texts of "name: value" lines that describe a job or a model. When two tasks connect, they compare such texts, so that
+/// an error can name the first difference.
 #include <map>
 #include <string>
 #include <string_view>
 
 namespace shoal::cluster {
 
-/// The name of the last line of a text that was cut short. Its value is a hash of the whole text.
+/// A text that was cut short ends with a line of this name. The value in this line is a hash of the whole text.
 inline constexpr std::string_view kMoreLines = "and more";
 
 /// The first whole lines of `text` that fit into kIdentityBytesMax, then a kMoreLines line if some were left out.

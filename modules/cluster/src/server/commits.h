@@ -29,7 +29,7 @@ class Commits {
   /// it, or lets its trainer make a further push. A push that was answered before is answered again at once. Not called
   /// after the session has ended.
   Task<Result<void>> take(Session& session, transport::MessageHead head, HeldPush push);
-  /// Takes a report from another server.
+  /// Takes the report of another server, which says which orders and pushes that server has received.
   Task<Result<void>> take_report(Session& session, const transport::Message& message);
   Peers& peers() { return peers_; }
   /// True if a push of the session waits for its answer.
@@ -40,7 +40,8 @@ class Commits {
   /// Excludes process `incarnation` of `trainer`, since a newer process has taken its place: its pushes have no effect any
   /// more, unless they are committed.
   Task<Result<void>> fence(int trainer, uint64_t incarnation);
-  /// Drops the uncommitted pushes of a process up to `newest`: it starts over from its last committed push.
+  /// Called when a trainer's process starts over from its last committed push: drops the pushes of this process up to
+  /// `newest` that are not committed.
   Task<Result<void>> abandon(transport::PushId newest);
   /// Called at the end of training: from now on no push is committed.
   Task<Result<void>> seal();

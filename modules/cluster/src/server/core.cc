@@ -38,7 +38,7 @@ void ServerCore::plan_memory(transport::Encoding gradients) {
   state_.credits().set_limit(push_limit(state_.spec()));
 }
 
-/// A session that waits here reads nothing from its connection, so the loop itself checks whether the peer is silent.
+/// While a session waits here, nobody reads from its connection. So the loop below checks whether the peer is silent.
 Task<Result<void>> ServerCore::take_credit(Session& session, PushCredit& credit, uint64_t epoch, uint64_t bytes,
                                            bool encoded) {
   const SteadyTime give_up = env_.after(options_.ready_timeout);

@@ -31,7 +31,7 @@ struct Participant {
 
 /// The state of the job, from which strategies decide.
 struct Progress {
-  uint64_t version = 0;   ///< The version of the weights on a shard that has carried out all orders.
+  uint64_t version = 0;   ///< The version of the weights after all updates ordered so far.
   bool stopping = false;  ///< True if trainers are asked to stop.
   std::vector<Participant> trainers = {};
 };

@@ -258,9 +258,9 @@ void TopK::encode(std::span<const std::byte> gradient, std::span<std::byte> payl
     float* const rest = floats(next->bytes()) + first;
     const float* const old = floats(residual_->bytes()) + first;
     const float* const fresh = floats(gradient) + first;
-    // After take_back(), the residual `old` contains the values of a push that the server dropped. Values of earlier pushes
-    // are needed only where the update rule adds gradients up. For other rules this push sends the whole variable, without
-    // `old`.
+    // Where the update rule adds gradients up, values that earlier pushes did not send (`old`) are added to the gradient.
+    // Other rules need only the newest values, so `old` is ignored. (It may be nonzero after take_back(), which puts the
+    // values of a dropped push there.)
     if (adds_up(segment.variable.rule)) {
       for (int64_t i = 0; i < segment.elements(); ++i) rest[i] = old[i] + fresh[i];
     } else {
@@ -285,7 +285,7 @@ void TopK::select(const Segment& segment, float* rest, uint32_t* places, float* 
   std::array<uint32_t, size_t(1) << kBinBits> bins{};
   for (int64_t i = 0; i < elements; ++i) ++bins[magnitude(i) >> kShift];
   size_t bin = bins.size();
-  int64_t counted = 0;  // The number of magnitudes in the bins from `bin` up.
+  int64_t counted = 0;  // How many elements are in the histogram bins from `bin` up.
   while (counted < wanted) counted += bins[--bin];
   const int64_t of_bin = wanted - (counted - int64_t(bins[bin]));
   candidates_.clear();

@@ -44,8 +44,8 @@ class TopK {
   /// Afterwards kept_before() is not valid.
   void go_back() { std::swap(residual_, before_); }
   std::span<const float> residual() const;
-  /// kept() refers to the memory of residual(), and kept_before() to the residual before the last encode(). A later
-  /// encode() does not change this memory while another owner holds a reference to it.
+  /// The memory of the present residual (kept) and of the residual before the last encode() (kept_before). As long as a
+  /// caller has a copy of such a reference, encode() does not write to this memory.
   const Ref<Buffer>& kept() const { return residual_; }
   const Ref<Buffer>& kept_before() const { return before_; }
   /// Continues from the residual in `arena`, which an earlier process of this trainer had.

@@ -41,7 +41,7 @@ uint64_t row_bytes_of(const VariableSpec& variable) {
 }
 
 /// Checks that a row of the variable fits into one part, that is, into one message. If the update rule needs the whole
-/// variable, that has to fit.
+/// variable at once, checks that the whole variable fits.
 Result<void> check_pieces(const VariableSpec& variable, uint64_t part_bytes_max) {
   const bool whole = nn::needs_whole_variable(variable.rule);
   const uint64_t piece = whole ? bytes_of(variable) : row_bytes_of(variable);

@@ -59,7 +59,8 @@ Task<Result<void>> ServerLinks::reconnect(size_t shard, Deadline deadline, StopT
   co_return lost;
 }
 
-/// Called right after a welcome: true if the server still has this trainer's model, and has not loaded it anew.
+/// Called right after connecting, when the server's welcome message has come. True if the server still has the model that
+/// this trainer trains, and has not loaded it anew.
 bool ServerLinks::is_followed(size_t shard) const {
   const ServerLink& link = *links_[shard];
   const Welcome& welcome = link.welcome();
@@ -85,7 +86,7 @@ Task<Deadline> ServerLinks::after_late(Deadline deadline) {
   for (auto& link : links_) {
     std::function<bool()> never;
     Result<void> received = co_await link->receive_late(std::move(never));
-    static_cast<void>(received);  // The next request returns the same error.
+    static_cast<void>(received);  // Ignores an error: the next request returns it again.
   }
   co_return deadline == kNoDeadline ? deadline : deadline + (env_.now() - before);
 }
@@ -116,8 +117,9 @@ Task<bool> ServerLinks::stay(StopToken stop) {
   for (bool shown = false;; shown = true) {
     SteadyTime heard_at = env_.now();  // The next line lowers this to the oldest sent_at() of all links.
     for (const auto& link : links_) heard_at = std::min(heard_at, link->sent_at());
-    // The first messages are sent once `pause` has passed since the oldest sent_at(). All later rounds wait `pause` after
-    // the one before, so an unreachable server, whose sent_at() stays the same, is tried only once per pause.
+    // Sends the first messages once `pause` has passed since this trainer last sent a message to the server that has waited
+    // longest. Each later round comes `pause` after the one before. Otherwise an unreachable server, whose sent_at() stays
+    // the same, would be tried without any pause.
     const SteadyTime next = shown ? env_.now() + pause : heard_at + pause;
     Result<void> slept = co_await env_.sleep_for(std::max(next - env_.now(), Duration{}), stop);
     if (!slept) co_return shown;
@@ -137,7 +139,7 @@ Task<void> ServerLinks::show_up(size_t shard) {
   Message message = transport::make_control(env_.buffers(), "lease");
   message.head.sequence = link.next_sequence();
   Result<Message> answer = co_await link.request(std::move(message), epoch_, answer_by());
-  static_cast<void>(answer);  // If the server is lost, the next step reports that.
+  static_cast<void>(answer);  // Ignores an error: if the server is lost, the next step reports that.
 }
 
 Task<Result<ServerStatus>> ServerLinks::status(size_t shard, Deadline deadline, std::optional<uint64_t> seen) {
@@ -205,7 +207,7 @@ Task<Result<void>> ServerLinks::tell_failure(JobFailure failure, Deadline deadli
       std::function<bool()> give_up;
       SHOAL_CO_TRY_VOID(co_await links_[0]->connect(deadline, std::move(give_up)));
     }
-    if (links_[0]->job_end()) co_return Result<void>{};  // The job has ended: a failure changes nothing.
+    if (links_[0]->job_end()) co_return Result<void>{};  // The job has ended already, so nobody needs the news.
     auto told = co_await control(0, "failed", to_json(failure), deadline);
     if (told) co_return Result<void>{};
     if (told.error().kind() != ErrorKind::kUnavailable) co_return std::move(told).error();

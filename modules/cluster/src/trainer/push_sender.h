@@ -21,10 +21,11 @@ class PushSender final : public backends::UpdateListener {
   PushSender(Environment& env, ServerLinks& servers, std::vector<ServerTraffic>& traffic)
       : env_(env), servers_(servers), traffic_(traffic), made_(env) {}
 
-  /// `parts` are all parts of all servers, numbered as in `bindings`. If `early` is true, parts are sent while the program
-  /// still runs: those of which it computes every gradient, except each server's closing part, which is sent last.
+  /// `parts` are all parts (chunks) of the pushes to all servers, numbered as in `bindings`. If `early` is true, a part may
+  /// be sent while the program still runs, once all its gradients are computed. Exceptions are the part of each server that
+  /// ends the push and is sent last, and parts with gradients that do not come from the program.
   void bind(const ShardPlan& parts, const Bindings& bindings, bool early);
-  /// True if some part can be sent while the program runs.
+  /// True if some part of a push can be sent while the program still computes the step.
   bool sends_during_run() const { return any_; }
 
   /// Called on the strand when a step begins: no part of its push is sent yet.
@@ -33,10 +34,12 @@ class PushSender final : public backends::UpdateListener {
   void start();
   /// Called on the compute thread when the gradient `index` is computed.
   void update_made(size_t index) override;
-  /// Called on the strand while the program runs: sends parts to one server as they become complete, until `stop`. Later,
-  /// send_rest() sends the parts that are still queued. A lost connection is no error here: send_rest() will report it.
+  /// Called on the strand while the program runs, for one server: sends each part of the push as soon as its gradients are
+  /// computed, until `stop`. Later, send_rest() sends the parts that are still queued. A lost connection is no error here:
+  /// send_rest() will report it.
   Task<Result<void>> send_made(size_t server, StopToken stop);
-  /// Sends the parts that have not been sent. The last chunk is the closing one, which also has the push's scalars.
+  /// Sends the parts of the push that have not been sent. The part that is sent last ends the push, and also has its
+  /// scalars.
   Task<Result<void>> send_rest(size_t server);
   /// Sends all chunks again, over a new connection.
   Task<Result<void>> send_again(size_t server);
@@ -48,7 +51,7 @@ class PushSender final : public backends::UpdateListener {
  private:
   struct Part {
     size_t server = 0, index = 0;  // The part is number `index` among the server's parts.
-    uint32_t updates = 0;          // The gradients in the part if it may be sent while the program runs; else 0.
+    uint32_t updates = 0;          // How many gradients the part has; 0 if it is sent after the program has run.
     uint32_t missing = 0;          // How many gradients of the part are not computed yet. Used on the compute thread.
     bool sent = false;             // True once this step has sent the part. Used on the strand only.
   };

@@ -12,8 +12,8 @@ namespace shoal::cluster {
 /// The most bytes in one message that reads or restores state.
 inline constexpr uint64_t kSnapshotPartBytes = uint64_t(16) << 20;
 
-/// Makes all servers take a snapshot after one commit and keep it for this process, the chief, which reads it over its
-/// connections. All references outlive the result.
+/// Makes all servers take a snapshot at the same version of the weights. The servers keep it for this process, the chief,
+/// which reads it over its connections. All references outlive the result.
 Task<Result<std::unique_ptr<Snapshot>>> hold_for_snapshot(Environment& env, const ShardPlan& plan, ServerLinks& servers,
                                                           ResidualExchange& residuals);
 

@@ -17,8 +17,8 @@ class ResidualExchange {
 
   /// Reads the `status` of a server's reply to a push, which may ask for a residual.
   virtual void note(size_t shard, uint8_t status) = 0;
-  /// Sends the residuals that servers have asked for: the one before or the one after the newest push. Best effort:
-  /// training goes on without them.
+  /// Sends residuals to the servers that have asked for one. A server asks either for the residual as it was before the
+  /// newest push or as it is after it. Best effort: a residual that cannot be sent does not stop training.
   virtual Task<Result<void>> hand_in_asked() = 0;
   /// Called when no push follows: sends the present residual to all servers. Best effort: once the time `enough` has come,
   /// sends no further part of the residual.

@@ -13,7 +13,7 @@ namespace {
 
 LoopOperand dense_operand(std::string pointer, const Shape& shape) { return {std::move(pointer), dense_strides(shape)}; }
 
-/// Writes a loop for y = text(x), element by element.
+/// Writes a loop over all elements. text(x) returns the C++ expression for an element of y; `x` is that for the operand's.
 void write_map(OpWriter& w, const std::function<std::string(const std::string& x)>& text) {
   w.may_write_over(0);
   const Shape& shape = w.output().shape;
@@ -21,7 +21,8 @@ void write_map(OpWriter& w, const std::function<std::string(const std::string& x
               [&](const std::vector<std::string>& e) { return e[0] + " = " + text(e[1]); });
 }
 
-/// Writes loops for y = text(a, b), where a and b broadcast.
+/// Writes loops over all elements of y. text(a, b) returns the C++ expression for one of them; `a` and `b` are those for
+/// the elements of the two operands, which broadcast.
 void write_pairs(OpWriter& w, const std::function<std::string(const std::string& a, const std::string& b)>& text) {
   w.may_write_over(0);
   w.may_write_over(1);
@@ -159,7 +160,8 @@ void add_elementwise_rows(OpRows& rows) {
            {[](OpWriter& w) { write_map(w, [](const std::string& x) { return "1.0f / std::sqrt(" + x + ")"; }); }});
   rows.add("reciprocal", {[](OpWriter& w) { write_map(w, [](const std::string& x) { return "1.0f / " + x; }); }});
   rows.add("abs", {[](OpWriter& w) { write_map(w, [](const std::string& x) { return "std::fabs(" + x + ")"; }); }});
-  // The generated code calls the C library in double, so the last bit may differ from the machine that trained.
+  // The generated code calls the C library's functions of doubles. So the last bit of a result may differ from what the
+  // training machine computes.
   rows.add("sin",
            {[](OpWriter& w) { write_map(w, [](const std::string& x) { return "float(std::sin(double(" + x + ")))"; }); }});
   rows.add("cos",

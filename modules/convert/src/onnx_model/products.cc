@@ -8,7 +8,7 @@
 namespace shoal::convert::onnx_model {
 namespace {
 
-/// Returns a float32 matrix in double, or its transpose if `transposed` is true.
+/// Converts a float32 matrix to doubles. If `transposed` is true, returns its transpose.
 Result<std::vector<double>> as_matrix(Call& call, const Tensor& x, bool transposed) {
   const Shape& shape = x.shape();
   SHOAL_TRY(std::vector<double> matrix, call.sums({shape[0], shape[1]}));

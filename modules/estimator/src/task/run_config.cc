@@ -285,12 +285,12 @@ Result<OnSigterm> parse_on_sigterm(std::string_view name, std::string_view where
 
 /// The values that all copies of one config share.
 struct RunConfig::State {
-  RunConfigOptions options;                            // Resolved: each checkpoint interval is a number or None, not unset.
-  std::optional<int64_t> save_checkpoints_steps = {};  // The checkpoint intervals, in the getters' types.
+  RunConfigOptions options;                            // Each checkpoint interval is a number or None here, never unset.
+  std::optional<int64_t> save_checkpoints_steps = {};  // Copies from `options`, for the getters of RunConfig.
   std::optional<double> save_checkpoints_secs = {};
   std::shared_ptr<const cluster::TaskConfig> task;
   std::shared_ptr<const TaskHost> host = {};
-  std::shared_ptr<const void> membership = {};  // While this object lives, other tasks can find this task.
+  std::shared_ptr<const void> membership = {};  // As long as it exists, other tasks of the job can find this task.
   struct Replica {
     int32_t index;
     int32_t count;

@@ -14,8 +14,8 @@ namespace shoal {
 
 struct InputWatchOptions {
   std::shared_ptr<ProgressHook> progress;  ///< Shows the share of time spent waiting. Null: it is not shown.
-  /// Receives the share of a window that was spent waiting, as scalar "input_wait", if the share is a tenth or more, or was
-  /// so in the window before. Null: no events.
+  /// Receives the share of each time window that was spent waiting, as scalar "input_wait". A share below a tenth is left
+  /// out, except right after a larger one. Null: no events.
   monitor::EventWriter* events = nullptr;
   int cores = 1;                               ///< How many threads the log's advice on the input may propose.
   Duration window = std::chrono::seconds(10);  ///< The length of the time windows that are evaluated.
@@ -31,7 +31,7 @@ class InputWatch {
   /// Call it at the end of each step: evaluates the window once it is full. With `ends`, at the end of training, it also
   /// evaluates a last window that is at least a fifth as long.
   Result<void> stepped(uint64_t global_step, const data::Iterator& input, bool ends = false);
-  /// Begins a new window with the next step. Until then training waits for servers, not for its input.
+  /// Drops the current window; the next step begins a new one. So time in which training waited for servers does not count.
   void restart() { begin_.reset(); }
   /// The share of the last full window that was spent waiting, 0 to 1. Nothing before the first window is full.
   const std::optional<double>& share() const { return share_; }

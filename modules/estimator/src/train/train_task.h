@@ -10,9 +10,9 @@ namespace shoal {
 /// Runs the training. `request` outlives the task.
 Task<Result<TrainOutcome>> train_task(Environment& env, const TrainRequest& request);
 
-/// Checks a config before train_and_evaluate() or Estimator::train() opens or writes anything. FailedPrecondition for a
-/// role that cannot run, and if a task of a cluster is to compute for several trainers (RunConfig::replicas()). Also checks
-/// the task's own address and who may join the job.
+/// Checks a config before train_and_evaluate() or Estimator::train() opens or writes anything. FailedPrecondition if Shoal
+/// cannot run the role of the task, or if a task of a cluster has to compute for several trainers (RunConfig::replicas()).
+/// Also checks the task's own address, and who may join the job.
 Result<void> check_task(const RunConfig& config);
 /// Checks that need the environment of the task. FailedPrecondition if this process has to connect to other processes, but
 /// its transport (one of the program's own, for example) connects only threads of one process.

@@ -92,8 +92,8 @@ bool TrainingLoop::ends_quietly(const Error& error) {
 }
 
 bool TrainingLoop::is_recoverable(const Error& error) const {
-  // Recovery only helps if a server was lost. The user's code (an error with a cause) or a full disk can be Unavailable,
-  // too.
+  // Recovery only helps if a server was lost. Other errors may also be kUnavailable: those of a full disk, and those that
+  // the user's code throws, which have a cause().
   return error.kind() == ErrorKind::kUnavailable && !error.cause() && options_.recover && options_.store->lost();
 }
 
@@ -126,8 +126,8 @@ bool TrainingLoop::reached_max() const {
   return options_.max_steps && context_.global_step() >= uint64_t(*options_.max_steps);
 }
 
-/// In a job with servers: max_steps, if set. Only finish() saves a checkpoint of that step, since other trainers may still
-/// push updates when this trainer reaches it. In a job without servers: nothing.
+/// Returns the step whose checkpoint only finish() saves. In a job with servers this is max_steps, if set, since other
+/// trainers may still push updates when this trainer reaches that step. In a job without servers: nothing.
 std::optional<int64_t> TrainingLoop::last_of_several() const {
   return options_.recover ? options_.max_steps : std::nullopt;
 }
@@ -194,7 +194,7 @@ Task<Result<bool>> TrainingLoop::leave_out_step() {
     return call_after_step();
   };
   const uint64_t before = context_.global_step();
-  context_.set_global_step(std::max(before, step_after()));  // `before` is larger if a save has found a later step.
+  context_.set_global_step(std::max(before, step_after()));  // Not below `before`: a save may have found a later step.
   context_.count_iteration();
   Result<void> seen = co_await compute(env_, see);
   context_.set_global_step(before);
@@ -289,8 +289,8 @@ Task<Result<bool>> TrainingLoop::save_to_give_way() {
   if (!options_.saver) co_return true;
   SHOAL_CO_TRY(cluster::Positions own, co_await compute(env_, &TrainingLoop::input_positions, this));
   Result<void> saved = co_await options_.saver->save_if_moved(*options_.store, context_, std::move(own), last_of_several());
-  // If the checkpoint was written, ignores an error: a server that is to end after this checkpoint may end before it
-  // replies.
+  // If the checkpoint was written, ignores the error of a server: a server that has to end after this checkpoint may end
+  // before it replies.
   if (options_.saver->last_step() == context_.global_step()) co_return true;
   SHOAL_CO_TRY_VOID(std::move(saved));
   co_return !reached_max();
@@ -326,11 +326,12 @@ Task<Result<void>> TrainingLoop::compute_and_exchange() {
   }
   exchange.request_stop();
   Result<void> ended = co_await exchange.join();
-  static_cast<void>(ended);  // Ignores the error: commit() sends the gradients that are left, and gets it again.
+  static_cast<void>(ended);  // Ignores an error: commit(), which sends the other gradients, meets it again.
   co_return computed;
 }
 
-/// Computes all replicas whose inputs have not ended. Hooks see the values of the first of them.
+/// Computes the step of each replica (trainer of this process) whose input has not ended. Hooks see the values of the first
+/// of these replicas.
 Result<void> TrainingLoop::compute_step() {
   fault_.reset();
   step_examples_ = 0;
@@ -392,8 +393,8 @@ Result<bool> TrainingLoop::draw_batches() {
   return any;
 }
 
-/// Gives the batches that the replicas before number `failed` have drawn back to their inputs. Otherwise an interrupt while
-/// replica `failed` draws would lose these batches.
+/// Called when replica `failed` could not draw its batch, for example because of an interrupt. The replicas before it have
+/// drawn theirs already: their inputs will give these batches once more, so that none is lost.
 void TrainingLoop::put_back(size_t failed) {
   for (size_t i = 0; i < failed; ++i) {
     if (replicas_[i].drawn) options_.inputs[i]->first_batch = replicas_[i].batch;

@@ -23,7 +23,7 @@ class QuantileSketch {
     double number;
     uint64_t weight;
   };
-  /// All kept numbers in ascending order.
+  /// The numbers that the sketch has not dropped, in ascending order.
   std::vector<Weighted> sorted() const;
   /// False once a number represents several values.
   bool is_exact() const { return levels_.size() == 1; }

@@ -30,7 +30,7 @@ class ReadableFile {
  public:
   virtual ~ReadableFile() = default;
   virtual uint64_t size() const = 0;
-  /// Fills `out` with the bytes from `offset` on; DataLoss if the file ends before.
+  /// Fills `out` with the bytes from `offset` on; DataLoss if the file ends before `out` is full.
   virtual Result<void> read_at(uint64_t offset, std::span<std::byte> out) const = 0;
 };
 
@@ -66,7 +66,8 @@ class Storage {
   virtual Result<void> link(const std::string& from, const std::string& to) = 0;
   virtual Result<void> remove(const std::string& path) = 0;  ///< Removes a file or an empty folder.
   virtual Result<void> remove_all(const std::string& path) = 0;
-  virtual Result<void> make_folders(const std::string& path) = 0;           ///< Makes parents, too. `path` may exist.
+  /// Makes the folder `path` and those above it that are missing. No error if `path` exists.
+  virtual Result<void> make_folders(const std::string& path) = 0;
   virtual Result<void> sync_folder(const std::string& path) = 0;            ///< Makes renames in the folder durable.
   virtual Result<std::vector<FileInfo>> list(const std::string& path) = 0;  ///< Sorted by name (bytes).
   virtual bool exists(const std::string& path) = 0;

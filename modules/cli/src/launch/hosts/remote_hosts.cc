@@ -108,7 +108,7 @@ Result<void> RemoteHosts::prepare(SignalInbox& inbox) {
   for (const size_t host : used_) sessions.push_back(preparing_session(host, {names.begin(), names.end()}));
   const auto outcomes = run_sessions(sessions, kPreparing, inbox);
   if (!outcomes) {
-    clean_up(used_, inbox);  // Removes the folders that these hosts may already have made.
+    clean_up(used_, inbox);  // Some hosts may have made their folders already.
     return outcomes.error();
   }
   std::optional<Error> first;

@@ -30,8 +30,8 @@ struct RemoteStoreOptions {
 /// A store over servers, with the calls that only a chief or a leaving trainer makes.
 class RemoteStore : public Store {
  public:
-  /// Sets the run that this task's hellos name from now on; empty: not known. Servers refuse a trainer that names
-  /// another run than their model's.
+  /// Sets the id of the training run that this task states whenever it connects to a server; empty: not known. A server
+  /// refuses a trainer that states another run than the one of the server's model.
   virtual void know_run(std::string id) = 0;
   /// Connects to all servers, whether or not they hold a model. prepare() and attach() also connect.
   virtual Task<Result<void>> connect(Deadline deadline) = 0;
@@ -43,11 +43,12 @@ class RemoteStore : public Store {
   /// Tells shard 0 that this trainer has failed for good, connecting again if it has to, until `deadline`. The
   /// caller then calls leave().
   virtual Task<Result<void>> tell_failure(Error why, Deadline deadline) = 0;
-  /// Tells servers that this trainer makes no more pushes, but stays; in synchronous training the others go on without it.
-  /// The store fills in newest_push of `rest`. If rest.waits is false, only connected servers are told. If it is true, a
-  /// broken connection is made again until `deadline`, and the answer comes after a second, or earlier if the job ends or
-  /// the trainer has to go on. Cancelled if the job has ended, or on an interrupt. Unavailable if the trainer has to call
-  /// attach() again, because the model was loaded anew, or because the job has cancelled its request to stop.
+  /// Tells servers that this trainer makes no more pushes, but stays. In synchronous training the others go on without it.
+  /// The store sets newest_push of `rest` itself. If rest.waits is false, tells only those servers that are connected. If
+  /// it is true, connects again where a connection breaks, until `deadline`, and the answer comes after a second, or
+  /// earlier if the job ends or the trainer has to go on.
+  /// Cancelled if the job has ended, or on an interrupt. Unavailable if the trainer has to call attach() again: the model
+  /// was loaded anew, or the job has cancelled its request to stop.
   virtual Task<Result<RestNews>> rest(Rest rest, Deadline deadline) = 0;
   /// Called by the chief: asks all trainers to stop after their current step.
   virtual Task<Result<void>> request_stop(Deadline deadline) = 0;

@@ -23,7 +23,8 @@ constexpr auto kHostNoteEvery = std::chrono::seconds(10);
 // How long the host waits for guests before it asks whether the launch that started all tasks is over.
 constexpr auto kHostAsksEndedAfter = std::chrono::seconds(15);
 constexpr auto kHostLook = std::chrono::milliseconds(20);
-// The last bytes of a dead process may arrive for this long; only later bytes prove that it is alive.
+// A process may have died, and bytes that it sent before may still be under way for this long. So only bytes that arrive
+// later prove that the process is alive.
 constexpr auto kHostUnderWay = std::chrono::milliseconds(100);
 constexpr auto kHostClosing = std::chrono::seconds(1);
 
@@ -394,7 +395,7 @@ Task<Result<void>> RendezvousHost::claim_rank(Join join, uint64_t incarnation) {
   }
 }
 
-/// Adopts the address list that a guest sends, which it got before rank 0 was restarted.
+/// Adopts the list of addresses that a guest sends along. The guest got this list before rank 0 was restarted.
 Result<void> RendezvousHost::adopt_known(const Join& join) {
   if (!join.known) return {};
   if (gathering_ && gathering_->id != join.known->id) {

@@ -15,8 +15,8 @@ struct Padding {
   std::array<int64_t, 4> sizes{};  ///< For kExplicit: top, bottom, left, right; each >= 0.
 
   static Padding valid() { return {}; }  ///< No padding: all windows lie inside of the image.
-  /// Pads until ceil(size / stride) windows fit along an axis. Of an odd number of added rows or columns, the bottom or the
-  /// right gets one more.
+  /// Pads until ceil(size / stride) windows fit along an axis. If an odd number of rows or columns is added, the bottom or
+  /// the right gets one more than the top or the left.
   static Padding same() { return {Kind::kSame, {}}; }
   static Padding explicit_sizes(int64_t top, int64_t bottom, int64_t left, int64_t right) {
     return {Kind::kExplicit, {top, bottom, left, right}};

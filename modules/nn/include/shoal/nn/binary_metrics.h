@@ -12,7 +12,7 @@ struct BinaryMetricOptions {
 };
 
 // Labels and predictions are of any numeric type (predictions of 0 and 1 are allowed) and of one shape; a last axis of 1
-// may be missing. All functions raise InvalidArgument, naming both shapes or types, if they do not fit.
+// may be missing. All functions raise InvalidArgument, naming both shapes or types, if labels and predictions do not fit.
 
 /// The weighted fraction of the examples whose predicted class is right; 0 if the weights sum to 0.
 Metric binary_accuracy(const LabelsAndPredictions& of, const BinaryMetricOptions& options = {});

@@ -48,7 +48,8 @@ struct Metric {
   /// True for a count: it is printed as a whole number, which a double represents exactly up to 2^53. With fractional
   /// weights its value may have a fraction.
   bool is_count = false;
-  /// Computes a curve or matrix from the totals. It also has to work for `start`. Empty: the metric has no figure.
+  /// Computes a curve or matrix from the totals. Also has to work for the totals in `start`, after an evaluation without
+  /// batches. Empty: the metric has no figure.
   std::function<MetricFigure(std::span<const double> totals)> figure = {};
 };
 
