@@ -146,7 +146,7 @@ std::vector<ProductPart> describe_division(const Context& context, const MatrixP
 }
 
 /// True if it is better to divide the columns of c, and to copy each part of c to its place, than to divide the rows of c.
-/// With divided rows each core reads all of b, and has to fetch it again after the next update of b.
+/// If the rows are divided, each core reads all of b, and has to fetch all of it again after each update of b.
 bool worth_a_copy(const Division& division, const MatrixProduct& product) {
   return division[0].axis == Axis::kColumns && product.b.elements() >= 2 * product.c.elements();
 }

@@ -75,8 +75,8 @@ class Compiler {
     while (node_at(value.node).op && node_at(value.node).op->view) value = node_at(value.node).inputs[0];
     return value;
   }
-  /// Sources, and updates that a kernel writes straight to their destination, do not lie in the program's own memory (the
-  /// arena). Returns where such a value lies, and null for a value in the arena.
+  /// Returns where a value lies that is not in the program's own memory (the arena): an input, variable or constant, or an
+  /// update that a kernel writes straight to its destination. Returns null for a value in the arena.
   const Location* outside(FlowValue value) const {
     const auto found = outside_.find(key_of(root(value)));
     return found == outside_.end() ? nullptr : &found->second;
@@ -265,7 +265,7 @@ class Compiler {
     parts_.info.lower_bound_bytes = plan.lower_bound_bytes;
   }
 
-  /// Returns the values (as indices of the memory plan) whose memory this output may reuse.
+  /// Returns the values whose memory the output `output` of node `id` may reuse, as indices of the memory plan.
   std::vector<int32_t> replaceable(int32_t id, int32_t output) const {
     const FlowNode& node = node_at(id);
     std::vector<int32_t> result;

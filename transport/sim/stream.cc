@@ -43,8 +43,8 @@ Stream::Sent Stream::send(SteadyTime now, uint64_t bytes, const SimLink& link) {
   sent.arrival = sent.left + link.latency;
   if (link.jitter > Duration::zero())
     sent.arrival += seconds_of(std::chrono::duration<double>(link.jitter).count() * double(random_.next_float()));
-  // Each loss of a packet costs a round trip, in which later packets tell the sender of the gap. If too few packets follow
-  // the lost one, the sender also waits for its timer.
+  // Each time that a packet is lost, sending it again takes one more round trip. The receiver's answers to later packets
+  // tell the sender of the loss. If too few packets follow, the sender has to wait for its timer, too.
   sent.arrival += int64_t(rounds) * (2 * link.latency) + (tail_lost ? kResendMin : Duration::zero());
   sent.arrival = std::max(sent.arrival, last_arrival_);
   last_arrival_ = sent.arrival;

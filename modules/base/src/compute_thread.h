@@ -50,7 +50,7 @@ class ComputeThread {
   // mutex_ guards all members below.
   std::thread thread_;  // Started when the first work is added.
   std::deque<OffloadWaiter*> waiting_;
-  std::vector<OffloadWaiter*> known_;  // All waiters: waiting, running, or done and not yet destroyed.
+  std::vector<OffloadWaiter*> known_;  // All that exist: the work may be waiting, running or done.
   OffloadWaiter* running_ = nullptr;
   bool stopping_ = false;
 };

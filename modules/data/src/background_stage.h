@@ -14,7 +14,7 @@ class BackgroundStage : public Stage {
 };
 
 /// Makes a stage that prepares up to `count` elements of `input` in the background. If `count` is -1, the stage chooses the
-/// number itself. The stage saves its position in the dataset as a position of `input`.
+/// number itself. The position that the stage saves is a position of `input`.
 std::unique_ptr<BackgroundStage> make_background_stage(StageContext& context, std::unique_ptr<Stage> input, int64_t count);
 
 }  // namespace shoal::data

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Numbers in the fields of tables. Only this file decides what a number is, both for csv_columns() and for readers of the
-/// columns that it found. It also makes hints for fields that are no numbers.
+/// Numbers in the fields of tables. Only this file decides which texts are numbers, so csv_columns(), which guesses the
+/// types of columns, and the readers of these columns agree. Also makes hints for fields that are no numbers.
 #include <cmath>
 #include <concepts>
 #include <cstdint>

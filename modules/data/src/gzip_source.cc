@@ -71,8 +71,8 @@ class GzipSource final : public ByteSource {
   uint64_t passed_over() const override { return passed_over_; }
 
  private:
-  /// left_max() adds this many bytes to its upper bound of what is still to be unpacked: inflate() may have read input
-  /// whose unpacked bytes it has not written yet. 64 KiB are two windows of DEFLATE.
+  /// left_max() is an upper bound of the bytes that are still to come. It includes this many bytes for input that inflate()
+  /// has read, but not yet written in unpacked form. 64 KiB are two windows of DEFLATE.
   static constexpr uint64_t kPendingBytesMax = 64 << 10;
 
   /// Looks for another member behind the last one. Like gzip(1), skips zeros, the padding of tapes and blocks. If no member

@@ -59,7 +59,8 @@ std::pair<size_t, DType> element_of(IdxType type) {
   return {0, DType::kUInt8};
 }
 
-/// Names the kind of a file that is no IDX file, if known. `magic` has the first bytes; some kinds need more bytes.
+/// Names the kind of a file that is no IDX file, if it is a known one. `magic` has the file's first bytes. Reads more bytes
+/// from `source`, since some kinds cannot be told apart by so few.
 std::optional<std::string> what_begins_with(std::span<const std::byte> magic, ByteSource& source) {
   std::string begin(512, '\0');
   std::memcpy(begin.data(), magic.data(), magic.size());

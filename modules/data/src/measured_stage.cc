@@ -16,7 +16,7 @@ class MeasuredStage final : public Stage {
 
   Result<bool> next(Item& item) override {
     Result<bool> more = next_.measured(*this, [&] { return stage_->next(item); });
-    if (more && *more) {  // Needs no atomic addition: one thread at a time writes.
+    if (more && *more) {  // No atomic addition is needed: one thread at a time writes.
       meter_.elements.store(meter_.elements.load(std::memory_order_relaxed) + 1, std::memory_order_relaxed);
     }
     return more;

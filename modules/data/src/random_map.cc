@@ -55,7 +55,7 @@ class KeyedStage : public OneInputStage {
   Keys keys_;
 };
 
-/// Adds its random key to each element, as a feature called kKeyName.
+/// Adds to each element the element's random key, as a feature with the name kKeyName.
 class KeyStage final : public KeyedStage {
  public:
   using KeyedStage::KeyedStage;

@@ -2,8 +2,8 @@
 #pragma once
 /// The inside of a dataset: a Node describes it (immutable, shared), a Stage walks through it (one per node and iterator).
 ///
-/// One thread at a time uses a stage. After an error, only ignore_errors calls that stage again; an iterator returns the
-/// same error from then on.
+/// One thread at a time uses a stage. Once a stage has returned an error, it is not called again, except by the stage of
+/// ignore_errors(). The iterator returns the same error from then on.
 #include <atomic>
 #include <deque>
 #include <map>
@@ -121,8 +121,8 @@ class Node {
   /// For Dataset::fingerprint(): folds the kind and the parameters of the node into `key`. Returns `key` itself for a node
   /// that changes neither contents nor order nor positions, such as prefetch.
   virtual RandomKey fold_parameters(RandomKey key) const = 0;
-  /// Dataset::is_finite() and Dataset::cardinality() of this node, from those of its inputs. The default is the value of
-  /// the only input.
+  /// The results of Dataset::is_finite() and Dataset::cardinality() for this node, which follow from those for its inputs.
+  /// By default they are those for the node's only input.
   virtual std::optional<bool> is_finite() const { return inputs_.at(0)->is_finite(); }
   virtual std::optional<int64_t> cardinality() const { return inputs_.at(0)->cardinality(); }
 

@@ -20,7 +20,7 @@ struct TarPlace {
 /// A file in an archive.
 struct TarEntry {
   std::string name;    ///< A path with slashes; it may contain any bytes.
-  uint64_t bytes = 0;  ///< How many bytes its contents have.
+  uint64_t bytes = 0;  ///< The size of the file's contents.
 };
 
 /// Reads the files of an archive. DataLoss for a damaged archive. FailedPrecondition for features that this reader lacks:

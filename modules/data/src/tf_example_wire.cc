@@ -28,7 +28,8 @@ auto caught(const Read& read) -> Result<decltype(read())> {
   }
 }
 
-/// Calls one(message) for each unpacked value of wire type `form`, and packed(message) for each run of packed values.
+/// Reads a list of numbers or texts. Calls one(message) for each value that is stored alone, with the wire type `form`, and
+/// packed(message) for each field in which several values are packed together.
 template <class One, class Packed>
 void for_each_value(std::string_view bytes, Form form, const One& one, const Packed& packed) {
   pbf_reader message = reader_of(bytes);

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Reads the directory of a zip archive, which stands behind the members.
+/// Reads the directory of a zip archive: the list of its members, at the end of the file.
 #include <vector>
 
 #include "shoal/base/storage.h"

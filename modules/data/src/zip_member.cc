@@ -111,8 +111,8 @@ class InflatedBytes {
   static constexpr uint64_t kInputBytesMax = 64 << 10;
 
   bool nothing_left() const { return stream_.avail_in == 0 && left_ == 0; }
-  /// Inflates packed bytes into `out` by one call of zlib. Returns how many bytes that gave, which may be fewer than `out`
-  /// holds.
+  /// Inflates packed bytes into `out` by one call of zlib. Returns how many bytes it has written, which may be fewer than
+  /// out.size().
   Result<size_t> inflate_into(std::span<std::byte> out) {
     if (ended_) return size_t(0);
     if (stream_.avail_in == 0 && left_ > 0) {

@@ -36,8 +36,8 @@ class DiskWriter final : public WritableFile {
     SHOAL_TRY_VOID(flush());
     if (closed_) return keep(path_error("sync", file_.path, EBADF));
     Result<void> synced = perform("sync", [this](bool half) { return half ? 0 : (file_.node->sync(), 0); });
-    // After a failed sync, a system's kernel drops the bytes that it could not write, and a second sync succeeds without
-    // them. A host that is cut off from the disk keeps all bytes.
+    // Behaves as kernels do. If a disk fails in a sync, the kernel drops the bytes that it could not write, and a second
+    // sync succeeds without them. But if the host is cut off from the disk, the kernel keeps all bytes.
     if (!synced && !file_.link->cut_off) file_.node->drop_unsynced();
     return keep(std::move(synced));
   }

@@ -49,7 +49,7 @@ Result<void> JsonCells::put(std::string_view text, double number, Cell::Kind kin
     at->kind = kind;
     at->type = type;
   } else if (at->type == "int64") {
-    at->type = type;  // One number with a fraction makes float32 of all numbers of a list.
+    at->type = type;  // If one number of a list has a fraction, all become float32.
   }
   return {};
 }

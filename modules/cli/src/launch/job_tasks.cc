@@ -53,7 +53,8 @@ Result<std::vector<std::string>> tf_configs(std::span<const JobTask> tasks, std:
 }
 
 std::vector<Variable> variables_of(const std::string& tf_config, const JobWide& job, const std::string& report_file) {
-  // SHOAL_SOURCE chooses TF_CONFIG, since the launcher's environment may describe another cluster (by SHOAL_RANK, ...).
+  // SHOAL_SOURCE tells the task to read TF_CONFIG. Otherwise it could take other variables of the launcher's environment
+  // (SHOAL_RANK, ...), which may describe another cluster.
   std::vector<Variable> variables{
       {"TF_CONFIG", tf_config}, {"SHOAL_SOURCE", "TF_CONFIG"}, {"SHOAL_RUN", job.run}, {"SHOAL_REPORT_FILE", report_file}};
   if (job.token) variables.emplace_back("SHOAL_TOKEN", *job.token);

@@ -17,8 +17,8 @@ class Screen {
  public:
   /// Makes the table's lines for a terminal of this size.
   using Lines = std::function<std::vector<std::string>(TableSize size)>;
-  /// `lines` supplies the table, if there is one. `json`: nothing goes to standard output. `name` stands before the command's
-  /// own lines.
+  /// `lines` supplies the table, if there is one. `json`: nothing goes to standard output. `name` stands before the
+  /// command's own lines.
   Screen(Context& context, bool table, bool json, Lines lines, std::string name = "launch");
 
   bool has_table() const { return table_.has_value(); }
@@ -31,7 +31,7 @@ class Screen {
 
   /// The time of the next update().
   std::optional<SteadyTime> next_update() const { return table_ ? std::optional(next_draw_) : std::nullopt; }
-  /// Flushes the streams, and draws the table if its time has come.
+  /// Flushes the streams. Draws the table if next_update() has come.
   void update(SteadyTime now);
   /// Draws the table for the last time, and leaves it there.
   void leave_table(SteadyTime now);

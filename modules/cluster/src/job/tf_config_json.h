@@ -11,7 +11,7 @@
 namespace shoal::cluster {
 
 struct Description {
-  /// An object with those of the members cluster, task, service, model_dir and sparseCluster that the text has. The
+  /// A JSON object with the members cluster, task, service, model_dir and sparseCluster, as far as TF_CONFIG has them. The
   /// contents of sparseCluster are left out.
   json::Json parts;
   std::string service;  ///< The value of the member `service` as text, without blanks. In `parts` this member is empty.

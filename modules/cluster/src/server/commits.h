@@ -21,7 +21,7 @@ class Commits {
  public:
   explicit Commits(ServerCore& core);
 
-  /// Follows the sequencer's orders until close(). Returns at once on shard 0, which has the sequencer.
+  /// Receives the orders of shard 0's sequencer and carries them out, until close(). Returns at once on shard 0 itself.
   Task<Result<void>> follow();
   void close();
 
@@ -53,15 +53,15 @@ class Commits {
   Task<Result<void>> rest(transport::PushId newest);
   /// Notes whether any process of `trainer` is connected.
   void set_connected(int trainer, bool connected);
-  /// Lets the other trainers go on without those that have been away for the grace period, and logs which trainers a
-  /// step waits for. Returns when to call this function again.
+  /// Looks for trainers that have been away for the grace period, and lets the other trainers go on without them. Logs
+  /// which trainers a step waits for. Returns the time at which to call this function again.
   Task<Result<std::optional<SteadyTime>>> look_for_lost();
   /// Takes a snapshot of this shard for process `chief`. All shards take it at the same version of the weights: shard 0
   /// chooses its present version, and another shard waits some seconds until a commit brings its weights to `version`.
   /// Returns nothing if this does not happen in time. Unavailable if there is no model. FailedPrecondition if the model
   /// was loaded anew meanwhile.
   Task<Result<std::optional<HeldState>>> hold(uint64_t chief, bool residuals, uint64_t version);
-  /// Drops a snapshot for process `chief` that hold() has not returned yet.
+  /// Drops the snapshot for the process `chief` if it was taken, but hold() has not returned it yet.
   void release(uint64_t chief);
 
   /// Called when the chief begins to load a model (a new epoch): pushes for the previous model have no effect any more.

@@ -85,7 +85,7 @@ Task<Result<void>> ServerCore::compute(uint64_t bytes, Work work) {
     work([this](int64_t count, const UniqueFunction<void(int64_t, int64_t)>& body) { env_.parallel_for(count, 1, body); });
   };
   Result<void> done = co_await env_.offload(std::move(beside));
-  if (!done) state_lock_.break_off();  // The work failed with the state half changed, so the process ends.
+  if (!done) state_lock_.break_off();  // The state may be half changed: nobody gets its lock again, and the process ends.
   co_return done;
 }
 

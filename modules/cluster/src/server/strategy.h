@@ -46,7 +46,8 @@ class UpdateStrategy {
   virtual std::vector<size_t> next(std::span<const WholePush> held, const Progress& progress) const = 0;
   /// True if `trainer`, whose pushes have reached all shards, may make one more push for the same commit.
   virtual bool grants(size_t trainer, const Progress& progress) const = 0;
-  /// True if trainers wait for each other: they then need weights of one version, and a lost trainer must be replaced.
+  /// True if trainers wait for each other (synchronous). All of them then need weights of the same version, and a trainer
+  /// that is lost has to be replaced.
   virtual bool paces() const = 0;
 };
 

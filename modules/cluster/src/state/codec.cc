@@ -120,7 +120,7 @@ float* floats(std::span<std::byte> bytes) { return reinterpret_cast<float*>(byte
 
 void encode_int8(const ShardSpec& spec, const float* from, std::span<std::byte> payload) {
   const uint64_t scales = blocks_of(spec) * sizeof(float);
-  // Also zeroes the gaps between segments, which no block fills: old memory must not be sent.
+  // Zeroes the gaps between segments, too. No block fills them, and old contents of memory must not be sent.
   std::memset(payload.data() + scales, 0, payload.size() - scales);
   float* scale = floats(payload);
   auto* const levels = reinterpret_cast<int8_t*>(payload.data() + padded(scales));

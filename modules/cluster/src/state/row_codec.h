@@ -43,7 +43,7 @@ void encode_rows(const ShardSpec& spec, std::span<const std::byte> arena, std::s
 /// spec; `arena` may then have changed.
 Result<void> decode_rows(const ShardSpec& spec, std::span<const std::byte> payload, std::span<std::byte> arena,
                          std::span<SegmentRows> rows);
-/// Copies rows to their places in `arena`.
+/// Copies the rows in `rows`, which has an entry for each segment, to where they belong in `arena`.
 void store_rows(const ShardSpec& spec, std::span<const SegmentRows> rows, std::span<std::byte> arena);
 
 }  // namespace shoal::cluster

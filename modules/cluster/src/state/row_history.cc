@@ -6,7 +6,7 @@
 namespace shoal::cluster {
 namespace {
 
-constexpr uint64_t kUpdatesMax = 4096;  // A trainer whose weights are older than these updates gets all rows.
+constexpr uint64_t kUpdatesMax = 4096;  // A trainer that lacks more updates gets all rows.
 
 uint64_t count(const std::vector<std::vector<uint32_t>>& rows) {
   uint64_t sum = 0;

@@ -43,7 +43,8 @@ class ServerLink {
   /// From the next connection on, asks the server to send weights in this encoding.
   void ask_for(transport::Encoding weights) { weights_ = weights; }
   void close(Error reason);
-  /// Ends all waits on this connection with `reason`. Afterwards the connection is useless: close() it after the last wait.
+  /// Ends all waits on this connection with `reason`. Nothing can be sent or received afterwards: call
+  /// close() when the last wait has returned.
   void end_waits(Error reason) {
     if (connection_) connection_->close(std::move(reason));
   }

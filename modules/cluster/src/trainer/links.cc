@@ -115,7 +115,7 @@ Task<Result<void>> ServerLinks::check_lease(Deadline deadline) {
 Task<bool> ServerLinks::stay(StopToken stop) {
   const Duration pause = std::min<Duration>(kShowUpEvery, options_.ready_timeout / 4);
   for (bool shown = false;; shown = true) {
-    SteadyTime heard_at = env_.now();  // The next line lowers this to the oldest sent_at() of all links.
+    SteadyTime heard_at = env_.now();  // Lowered below to the oldest sent_at() of all links.
     for (const auto& link : links_) heard_at = std::min(heard_at, link->sent_at());
     // Sends the first messages once `pause` has passed since this trainer last sent a message to the server that has waited
     // longest. Each later round comes `pause` after the one before. Otherwise an unreachable server, whose sent_at() stays

@@ -50,7 +50,7 @@ class PushSender final : public backends::UpdateListener {
 
  private:
   struct Part {
-    size_t server = 0, index = 0;  // The part is number `index` among the server's parts.
+    size_t server = 0, index = 0;  // The receiving server, and the part's number among its parts.
     uint32_t updates = 0;          // How many gradients the part has; 0 if it is sent after the program has run.
     uint32_t missing = 0;          // How many gradients of the part are not computed yet. Used on the compute thread.
     bool sent = false;             // True once this step has sent the part. Used on the strand only.

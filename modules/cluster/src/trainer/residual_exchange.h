@@ -28,10 +28,11 @@ class ResidualExchange {
 
   /// True if checkpoints store and restore residuals.
   virtual bool on() const = 0;
-  /// Called on the chief: `asked` is true if servers will ask the other trainers for residuals for the next snapshot. If
-  /// `asked` is false, held() does not wait for residuals.
+  /// Called on the chief. `asked`: whether servers will ask the other trainers for their residuals before the next
+  /// snapshot. If not, held() does not wait for residuals.
   virtual void set_others_asked(bool asked) = 0;
-  /// Called on the chief during a snapshot: returns the chief itself, and the trainers whose residual every server has.
+  /// Called on the chief during a snapshot: returns the numbers of the trainers whose residual every server has, and that
+  /// of the chief itself.
   virtual Task<Result<std::vector<int>>> held() = 0;
   /// Called on the chief: returns the chief's own residuals, one for each shard.
   virtual std::vector<PartedArena> own() const = 0;

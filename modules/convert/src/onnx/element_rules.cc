@@ -99,7 +99,8 @@ IntegerRange range_of(DType dtype) {
   return dtype == DType::kUInt8 ? IntegerRange{0, 255} : IntegerRange{-(int64_t(1) << 31), (int64_t(1) << 31) - 1};
 }
 
-/// Clamps numbers to the integer type's range and turns NaN into 0, as Shoal does. ONNX leaves both open for a Cast.
+/// Clamps numbers to the integer type's range and turns NaN into 0, as Shoal does. For a Cast, ONNX does not say what
+/// becomes of such numbers.
 void write_cast(Lowering& node) {
   const DType from = node.type(0).dtype, to = node.output().dtype;
   std::string x = node.in(0);

@@ -49,7 +49,7 @@ std::string Lowering::sizes(const DimShape& shape) {
     }
     flush();
     const auto place = values_.axes.find(dim.name());
-    SHOAL_CHECK(place != values_.axes.end());  // Each symbol is the size of an axis of some input.
+    SHOAL_CHECK(place != values_.axes.end());  // Each symbolic size is that of an axis of some input.
     const int64_t axis = place->second.second;
     parts.push_back(add("Shape", {place->second.first}, {{"start", axis}, {"end", axis + 1}}));
   }

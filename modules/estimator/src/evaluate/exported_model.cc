@@ -137,7 +137,7 @@ Result<std::unique_ptr<ExportedModel>> load(Storage* storage, const std::string&
   return serve(std::move(env), std::move(opened), std::move(config));
 }
 
-/// Loads an export from memory. Names of files may begin with "./", which archives write.
+/// Loads an export from memory. The names of the files may begin with "./", as names in archives do.
 Result<std::unique_ptr<ExportedModel>> load(const ExportBytes& bytes, RuntimeOptions runtime, std::vector<OpDef> ops) {
   const std::string folder = kMemory;
   MemoryFiles files;

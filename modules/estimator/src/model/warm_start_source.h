@@ -29,8 +29,8 @@ class WarmStartSource final : public cluster::RestoreSource {
   /// Reads a segment (some rows of a variable) into `out`. DataLoss, naming the file, if the source is damaged.
   Result<void> read(const cluster::Segment& segment, cluster::ArenaIndex arena, std::span<std::byte> out) override;
 
-  /// "warm start: 2 of 4 variables start from checkpoint m1/model.ckpt-20 of global step 20, 3 of the 5 rows of
-  /// words/table". For a file of another program it also names the tensors that nothing starts from.
+  /// A text for the log, such as "warm start: 2 of 4 variables start from checkpoint m1/model.ckpt-20 of global step 20, 3
+  /// of the 5 rows of words/table". For a file of another program it also names the tensors that no variable starts from.
   const std::string& summary() const { return summary_; }
 
  private:

@@ -76,7 +76,7 @@ int64_t starts(int64_t restarts) { return restarts == 0 ? PolicyOptions().max_re
 /// The time over which systemd counts starts: a day, or longer if all restarts may take more than a day. Over a
 /// shorter time, the count would never reach the limit of starts.
 std::string window(const PolicyOptions& policy) {
-  constexpr double kDay = 86'400, kTooLong = 1e10;  // Well below the longest time in systemd, 5.8e11 s.
+  constexpr double kDay = 86'400, kTooLong = 1e10;  // systemd's longest time is 5.8e11 s.
   const double all = 2 * double(starts(policy.max_restarts)) * to_seconds(policy.first_wait);
   if (all <= kDay) return "1d";
   return all > kTooLong ? "infinity" : std::to_string(int64_t(all)) + "s";

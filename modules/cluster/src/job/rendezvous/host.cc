@@ -123,7 +123,7 @@ Task<Result<Gathering>> RendezvousHost::meet() {
                   std::to_string(options_.place.size - 1) + " other ranks (" + to_string(plan()) + ")");
   const auto serve_guest = [this](std::unique_ptr<Connection> connection) { group_.spawn(serve(std::move(connection))); };
   group_.spawn(accept_each(env_, *listener_, "rendezvous: ", serve_guest));
-  do {  // Repeats if a guest leaves while the host looks for a port of its own.
+  do {  // Waits again if a guest has left while the host looked for its own port.
     SHOAL_CO_TRY(const bool ended, co_await wait_for_all(deadline));
     if (ended) co_return Gathering{.ended = true};
     SHOAL_CO_TRY_VOID(co_await take_own_port(deadline));
@@ -210,7 +210,7 @@ void RendezvousHost::tell_who_is_missing() {
   for (const Guest& guest : guests_) {
     if (!guest.connection || !guest.address) continue;
     Message word = make_word(env_, incarnation_, "waiting", text);
-    static_cast<void>(guest.connection->try_send(word));  // A lost message does no harm: guests only log missing ranks.
+    static_cast<void>(guest.connection->try_send(word));  // A lost message does no harm: guests only log what it says.
   }
 }
 
