@@ -8,7 +8,7 @@ namespace cifar {
 
 shoal::data::Dataset augment(const shoal::data::Dataset& pictures, std::optional<int64_t> seed) {
   const auto changed = [](shoal::data::Element one, shoal::RandomStream& random) {
-    constexpr float kMeanOfAll = 121;  // Fills the border. The mean of all channels, which normalization maps to about 0.
+    constexpr float kMeanOfAll = 121;  // The border gets this mean of all channels, which normalization maps to about 0.
     constexpr int64_t kPadding = 4;
     shoal::Tensor& picture = one.features.single();
     picture = shoal::data::random_crop(picture, {.height = kSide, .width = kSide, .padding = kPadding, .fill = kMeanOfAll},

@@ -20,7 +20,7 @@ struct Preamble {
   uint32_t magic = kMagic;
   uint32_t protocol = kProtocolVersion;
   uint32_t layout = 0;
-  uint16_t status = 0;                            ///< The answer: one of kWelcome..kFull.
+  uint16_t status = 0;                            ///< The listening side's answer: kWelcome to kFull.
   /// The interval of the sender's heartbeats; 0: it sends none. If the connecting side sends 0, the answer has 0, too.
   HeartbeatMs heartbeat = 0;
   static constexpr uint32_t kMagic = 0x4d485353;  // "SSHM".

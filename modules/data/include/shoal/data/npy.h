@@ -19,7 +19,7 @@ namespace shoal::data {
 
 struct NpyOptions {
   /// The most bytes of the tensor; for read_npz(), of all tensors together. A file that asks for more is refused before
-  /// memory is allocated. A text counts with its bytes in the file and sizeof(std::string).
+  /// memory is allocated. A text counts as its bytes in the file plus sizeof(std::string).
   uint64_t bytes_max = uint64_t(4) << 30;
   StopToken stop = {};  ///< When this token stops, reading ends with Cancelled.
 };

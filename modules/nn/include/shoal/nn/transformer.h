@@ -31,7 +31,7 @@ struct PositionEmbeddingOptions {
 Value position_embedding(Value x, const PositionEmbeddingOptions& options = {});
 
 struct TransformerBlockOptions {
-  int64_t heads = 0;               ///< The heads of the attention, >= 1, dividing the features. There is no default.
+  int64_t heads = 0;               ///< The number of attention heads, >= 1; divides the features. Must be set.
   int64_t feed_forward_units = 0;  ///< The size of the hidden layer. 0: four times the features.
   /// The dropout rate for the result of each branch in training, in [0, 1).
   double dropout = 0;
