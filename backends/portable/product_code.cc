@@ -21,7 +21,8 @@ struct Codes {
 Codes codes_of_processor() {
   Codes codes{};
 #if defined(SHOAL_PRODUCTS_AVX2)
-  __builtin_cpu_init();  // A program's start calls this too, but perhaps after a static constructor that computes.
+  // The program's start calls this, too, but it may run static constructors first, and one of these may call Shoal.
+  __builtin_cpu_init();
   const bool avx2 = __builtin_cpu_supports("avx2") && __builtin_cpu_supports("fma");
 #if defined(SHOAL_PRODUCTS_AVX512)
   if (avx2 && __builtin_cpu_supports("avx512f") && __builtin_cpu_supports("avx512vl"))

@@ -35,8 +35,8 @@ class StridedCopy {
   std::vector<CopyAxis> outer_;  ///< All axes but down_ and right_. Distances are in bytes, here and below.
   int64_t rows_ = 1;             ///< The product of the sizes of outer_.
   CopyAxis down_{1, 0, 0};       ///< One of the two inner axes: its elements are near each other in the source.
-  CopyAxis right_{1, 0, 0};      ///< The other inner axis: its elements are near each other in the target.
-  int64_t shares_ = 1;           ///< The number of shares, of up to kShare elements each, of the axis down_.
+  CopyAxis right_{1, 0, 0};      ///< The second inner axis: its elements are near each other in the target.
+  int64_t shares_ = 1;           ///< Threads divide the axis down_ into so many parts, each of up to kShare elements.
   size_t run_bytes_;             ///< The bytes that one innermost step copies.
 };
 

@@ -57,8 +57,8 @@ Result<std::shared_ptr<const Credential>> find_credential(const CredentialSource
                             ") are given; a job has one or the other: leave out the token for certificates, or the "
                             "folder for a token");
   if (sources.tls_dir) {
-    // Rounds the time down to seconds, as times of certificates are: these may lie after 2262, which is too late for a
-    // 64-bit time in nanoseconds.
+    // The times in certificates are in seconds, since they may lie after 2262, which a 64-bit time in nanoseconds cannot
+    // express. So the present time is rounded down to seconds.
     SHOAL_TRY(Certificate certificate, read_certificate(*sources.tls_dir, std::chrono::floor<std::chrono::seconds>(now)));
     return std::make_shared<const Credential>(std::move(certificate));
   }

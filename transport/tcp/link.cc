@@ -85,7 +85,7 @@ void Link::flush_until(SteadyTime deadline) {
 
 void Link::shut_down(SteadyTime deadline) {
   stream::Link::shut_down(deadline);
-  stream_.reset();  // The socket is destroyed before its loop.
+  stream_.reset();  // The socket must not outlive its event loop.
 }
 
 }  // namespace shoal::transport::tcp

@@ -64,8 +64,8 @@ std::byte* allocate_block(size_t capacity) {
   return static_cast<std::byte*>(block);
 }
 
-/// Allocates only the header of a buffer, in this process's own memory. The buffer's data come from a BlockSource, whose
-/// memory other processes may share; they must not reach the header. Null: memory has run out.
+/// Allocates only the header of a buffer whose data come from a BlockSource. Other processes may have access to memory of
+/// a BlockSource. The header lies in this process's own memory, so that they cannot change it. Null: memory has run out.
 void* allocate_header() { return std::aligned_alloc(kBufferAlignment, kHeaderBytes); }
 
 [[noreturn]] void raise_no_memory(size_t bytes) { raise_exhausted(no_memory(bytes, "a buffer of numbers")); }
@@ -217,7 +217,8 @@ Ref<Buffer> BufferPool::get(size_t bytes) {
 
 /// Corrects the statistics after a buffer could not be allocated.
 void BufferPool::forget(size_t capacity) {
-  // May become the last reference to this pool, and then destroys the pool. So `last` has to outlive the lock.
+  // `last` may get the last reference to this pool, and then its destructor destroys the pool with its mutex. So it is
+  // declared before the lock, which is released first.
   std::shared_ptr<BufferPool> last;
   std::lock_guard lock(state_->mutex);
   State& state = *state_;
@@ -227,7 +228,8 @@ void BufferPool::forget(size_t capacity) {
 }
 
 void BufferPool::take_back(Buffer* buffer) {
-  // May become the last reference to this pool, and then destroys the pool. So `last` has to outlive the lock.
+  // `last` may get the last reference to this pool, and then its destructor destroys the pool with its mutex. So it is
+  // declared before the lock, which is released first.
   std::shared_ptr<BufferPool> last;
   bool keep = false;
   {

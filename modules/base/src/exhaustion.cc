@@ -64,7 +64,7 @@ std::string memory_text() {
   return "; this process " + has + "may have " + mib(limit.bytes) + " (" + limit.whose + ")";
 }
 
-/// Lists the limits that may have prevented another thread.
+/// Lists the limits that may have prevented the start of another thread.
 std::string threads_text() {
   std::string limits;
   const auto add = [&limits](const std::string& limit) { limits += (limits.empty() ? "; limits: " : ", ") + limit; };
@@ -146,7 +146,8 @@ extern "C" void shoal_on_fault(int number) {
   ::sigaction(number, &standard, nullptr);
 }
 
-/// The handler gets a stack of its own, since it runs when the thread's stack cannot grow.
+/// Makes shoal_on_fault() the handler of SIGSEGV. The handler gets a stack of its own, since a thread's stack that cannot
+/// grow is one cause of the signal. Returns false if the signal has a handler already, or if a system call fails.
 bool watch_faults() {
   struct sigaction now {};
   ::sigaction(SIGSEGV, nullptr, &now);

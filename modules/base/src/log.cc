@@ -69,8 +69,8 @@ class GuardedSink {
   std::string lost_text() const {
     return std::to_string(lost_) + (lost_ == 1 ? " line" : " lines") + " of the log did not reach this sink: " + why_;
   }
-  /// A child of fork() starts with a new mutex: a thread of the parent, which the child does not have, may have locked the
-  /// old one.
+  /// In a child of fork(), replaces the mutex by a new one. A thread of the parent may have locked the old mutex, and
+  /// nobody would unlock it in the child, which does not have that thread.
   void let_go_after_fork() {
     const uint32_t now = forks_so_far();
     if (forks_.exchange(now, std::memory_order_relaxed) == now) return;

@@ -19,7 +19,8 @@ namespace {
 class AsioLoopWait final : public LoopWait {
  public:
   bool poll() override {
-    constexpr int kHandlersMax = 64;  // The most in one call, so that a busy socket does not delay posted work and timers.
+    // One call runs at most this many handlers, so that a busy socket does not delay posted work and timers.
+    constexpr int kHandlersMax = 64;
     int count = 0;
     guarded([&] {
       while (count < kHandlersMax && context_.poll_one() > 0) ++count;

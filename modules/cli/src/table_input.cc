@@ -43,7 +43,7 @@ std::string listed(const std::vector<std::string>& names) {
   return names.size() > kShownMax ? text + ", and " + std::to_string(names.size() - kShownMax) + " more" : text;
 }
 
-/// A guess why the header has unexpected names.
+/// Returns a guess at why the header has unexpected names, for the end of an error message.
 std::string header_hint(const std::vector<std::string>& names) {
   const bool has_numbers = std::any_of(names.begin(), names.end(),
                                        [](const std::string& name) { return number_from<double>(name).has_value(); });

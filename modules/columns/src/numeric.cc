@@ -21,8 +21,9 @@ class Numeric final : public Definition, public Numbers {
     inputs.feature_means(name(), {.kind = "numeric", .values = meaning()});
     return normalized(inputs, false);
   }
-  /// Returns the options of this column that trained weights depend on. Models compare them before they use weights of
-  /// another model (Meaning). The numbers inside of a normalizer, such as a mean, are not known here.
+  /// Returns those options of this column on which trained weights depend. A model that loads the weights of another model
+  /// compares the two models' options first. A normalizer's numbers, such as a mean, cannot be compared: they are inside
+  /// of its function.
   std::map<std::string, std::string> meaning() const {
     std::map<std::string, std::string> values;
     if (options_.shape != Shape{1}) values["shape"] = to_string(options_.shape);

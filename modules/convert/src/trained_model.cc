@@ -7,7 +7,8 @@ std::vector<NodeId> needed_nodes(const Graph& graph, const std::vector<Value>& v
                                  const std::function<bool(const Node& node)>& is_source) {
   std::vector<bool> needed(graph.nodes().size());
   for (const Value& value : values) needed[size_t(value.node())] = true;
-  for (size_t i = needed.size(); i-- > 0;) {  // The inputs of a node have smaller ids.
+  // Backwards, so that all nodes that read a node's outputs are seen before that node.
+  for (size_t i = needed.size(); i-- > 0;) {
     if (!needed[i] || (is_source && is_source(graph.node(NodeId(i))))) continue;
     for (const Value& input : graph.node(NodeId(i)).inputs) needed[size_t(input.node())] = true;
   }

@@ -15,7 +15,7 @@ namespace shoal::data {
 /// Measurements of one stage. Only one thread at a time writes them; any thread may read them.
 struct StageMeter {
   std::string_view kind = {};       ///< A literal.
-  std::vector<size_t> inputs = {};  ///< The numbers of the meters of the stage's inputs.
+  std::vector<size_t> inputs = {};  ///< The indices (in StageMeters) of the meters of the stage's inputs.
   /// True if the stage's calls only wait for work of other threads: the time of these calls is not counted.
   bool waits = false;
   /// True for a prefetch stage. The stages before it run on other threads, while the consumer works.
@@ -38,7 +38,7 @@ class StageMeters {
 
  private:
   std::deque<StageMeter> meters_;
-  std::vector<size_t> open_;  // Numbers of the meters whose stages are being made, outermost first.
+  std::vector<size_t> open_;  // Indices in meters_ of those whose stages are being made, outermost first.
 };
 
 }  // namespace shoal::data

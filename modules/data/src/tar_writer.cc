@@ -83,7 +83,8 @@ std::string encode_tar_header(std::string_view name, uint64_t bytes) {
   if (bytes > kUstarSizeMax) pax += pax_record("size", std::to_string(bytes));
   std::string header;
   if (!pax.empty()) header = header_block('x', {"", "././@PaxHeader"}, pax.size()) + padded(pax);
-  // If the name does not fit, this beginning of it is what programs show that ignore pax headers.
+  // The beginning of the name, used if the whole does not fit. The pax header has the full name, so only programs that
+  // ignore pax headers show this one.
   const SplitName cut{"", name.substr(0, kUstarNameBytes)};
   return header + header_block('0', split.value_or(cut), bytes > kUstarSizeMax ? 0 : bytes);
 }

@@ -95,8 +95,8 @@ Result<void> write_folder_report(const TaskReports& reports, const CommandLine& 
   };
   const ExperimentReport report = found();
   SHOAL_TRY_VOID(storage->write_atomically(path, report.to_json() + "\n"));
-  // An evaluator adds its evaluations to this file. If it ended after the first found() but before the write, there was no
-  // file yet. So the folder is read once more.
+  // An evaluator in another process adds its evaluations to this file. If it ended after the first found() but before the
+  // write, it had no file to add them to. So its evaluations are looked for once more.
   const ExperimentReport again = found();
   if (step_of_last(again) <= step_of_last(report)) return {};
   return storage->write_atomically(path, again.to_json() + "\n");

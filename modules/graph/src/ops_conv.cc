@@ -178,9 +178,10 @@ Value global_avg_pool(Value x, std::string_view name) {
 Value global_max_pool(Value x, std::string_view name) {
   rules::graph_of("global_max_pool", x);
   rules::check_image("global_max_pool", x);
-  // A window of max_pool has at most 256 elements. So the maximum is first taken within each row, by several max_pools one
-  // after the other if a row is longer, and then likewise over the rows. In this order the first maximum (row by row) gets
-  // the gradient, as in max_pool.
+  // A window of max_pool has at most 256 elements, so a single max_pool cannot cover every image. First each row is reduced
+  // to its maximum: a max_pool reduces 256 elements to one, so longer rows need several, one after the other. Then the
+  // column of these maxima is reduced likewise. In this order the first maximum (row by row) gets the gradient, as in
+  // max_pool.
   constexpr int64_t kStep = 256;
   const std::array<int64_t, 2> no_step{1, 1};
   for (size_t axis : {size_t(1), size_t(0)}) {

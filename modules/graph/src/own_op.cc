@@ -11,7 +11,7 @@ namespace shoal {
 namespace {
 
 constexpr std::string_view kKey = "key";  // The attribute that each random op has.
-// The attribute in which passes name the activation that a node applies.
+// The attribute that names the activation which a node applies to its result. Passes over the graph set it.
 constexpr std::string_view kActivation = "activation";
 
 std::string_view type_name(const Attribute& attribute) {

@@ -126,7 +126,7 @@ inline constexpr uint32_t kIntervalMax = 2;     // double, inside Interval
 namespace metric_info_field {
 inline constexpr uint32_t kName = 1;  // MetricName
 inline constexpr uint32_t kDisplayName = 3;
-inline constexpr uint32_t kNameGroup = 1;  // string, inside MetricName, as is kNameTag
+inline constexpr uint32_t kNameGroup = 1;  // string, a field of MetricName; so is kNameTag
 inline constexpr uint32_t kNameTag = 2;
 }  // namespace metric_info_field
 

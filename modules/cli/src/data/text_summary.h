@@ -35,7 +35,8 @@ class TextSummary {
   bool is_exact() const { return !overflowed_; }
   /// The number of different texts; the true number is larger if is_exact() is false.
   size_t distinct() const { return overflowed_ ? distinct_max_ : counts_.size(); }
-  /// The texts that this object remembers, with their counts. Of a long text it has the beginning, the length and a hash.
+  /// The texts that this object remembers, with their counts. In place of a text of more than 256 bytes there is its
+  /// beginning with its length and a hash.
   const TextCounts& counts() const { return counts_; }
 
  private:

@@ -129,7 +129,7 @@ class Launcher {
   std::optional<SignalInbox> inbox_{};
   std::optional<Guard> guard_{};
   std::unique_ptr<Machines> machines_;
-  std::vector<Seat> seats_;  // Element i belongs to task i of policy_.
+  std::vector<Seat> seats_;  // One Seat for each task of the job, in the order of policy_'s tasks.
 };
 
 Result<int> Launcher::run() {
@@ -255,8 +255,9 @@ Result<void> Launcher::turn() {
   return {};
 }
 
-/// Decides whether a line of a task's output is shown. Above the launcher's table of tasks, warnings and the program's own
-/// lines always are, information is only if there are no log files, and progress never is, because the table shows it.
+/// Handles a line of a task's output. Returns true if the line is to be shown. Without the table of tasks, all lines are
+/// shown. Above the table, these are shown: warnings, the program's own lines, and, if there are no log files, information.
+/// Lines about progress are not shown there, because the table itself shows the progress.
 bool Launcher::heed_line(size_t task, std::string_view line) {
   lost_steps_.heed(task, line);
   if (!screen_.has_table()) return true;
@@ -425,8 +426,9 @@ void Launcher::print_results(const Json& results) {
 
 }  // namespace
 
-/// The table is drawn on standard error. If standard output is a pipe, such as to `tee`, tasks' lines could reach the same
-/// terminal by it and destroy the table. So standard output must be a terminal itself, or have nothing but JSON.
+/// The table is drawn on standard error. If standard output is a pipe, for example to `tee`, the program at its other end
+/// may print the tasks' lines to the same terminal, in the middle of the table. So there is a table only if standard
+/// output is a terminal itself, or gets nothing but JSON.
 bool shows_table(const Context& context, const LaunchOptions& options) {
   return options.table && context.terminals.errors && (context.terminals.output || options.json);
 }

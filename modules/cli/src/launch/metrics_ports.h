@@ -17,8 +17,9 @@ std::optional<std::string> given_metrics(const ProgramCommand& command, const cl
 
 /// Returns a line for people: "metrics: chief 0 at 127.0.0.1:9400, and each further task one port above, up to evaluator 0
 /// at 127.0.0.1:9403"; nothing if given_metrics() finds no address. InvalidArgument: the address is malformed; it has too
-/// few ports above it; or other machines can reach it and the user has chosen no token. Without such a token the launcher
-/// generates one that only tasks know, and nobody can derive the secret of the monitoring system from it.
+/// few ports above it; or other machines can reach it and the user has chosen no token. (The monitoring system needs a
+/// secret that is derived from the job's token. A token that the launcher generates is known to the tasks alone, so
+/// nobody could derive that secret.)
 Result<std::optional<std::string>> metrics_line(std::span<const std::string> command, std::span<const JobTask> tasks,
                                                 const cluster::GetEnv& look_up);
 

@@ -11,9 +11,9 @@ struct XY {
   friend bool operator==(const XY&, const XY&) = default;
 };
 
-/// Keeps at most four points for each of `columns` equal columns of [x_low, x_high], in the order of `points`: the first,
-/// the last, the lowest and the highest, so that every extreme stays and the drawn line is the same to the pixel. A column
-/// with gaps keeps one of them. Lines of fewer than 4 points a column are returned unchanged.
+/// Divides [x_low, x_high] into `columns` equal columns. Of the points in each column it keeps the first, the last, the
+/// lowest, the highest and the first gap, if there is one, in the order of `points`. So every extreme stays, and the drawn
+/// line is the same to the pixel. Lines of at most 4 points a column are returned unchanged.
 /// Source: U. Jugel, Z. Jerzak, G. Hackenbroich, V. Markl, M4: A Visualization-Oriented Time Series Data Aggregation (VLDB
 /// 2014).
 std::vector<XY> reduced(const std::vector<XY>& points, double x_low, double x_high, int columns);

@@ -24,8 +24,9 @@ Result<RunFacts> read_run_facts(Storage& storage, const std::string& model_dir);
 /// Like read_run_facts(), but reads only report.json.
 Result<RunFacts> read_report_facts(Storage& storage, const std::string& model_dir);
 
-/// Returns for each run its flags that not all runs have with the same value: "batch 64, dropout 0.2". A run without flags,
-/// as while it trains, has an empty text, and is not compared.
+/// Compares the flags of the runs. Returns for each run those of its flags that do not have the same value in all runs:
+/// "batch 64, dropout 0.2". A run whose flags are not known (it has no report while it trains) is left out of the
+/// comparison, and gets an empty text.
 std::vector<std::string> differing_flags(const std::vector<RunFacts>& runs);
 
 /// Returns the flag `batch` of report.json; nothing if there is no report with this flag.

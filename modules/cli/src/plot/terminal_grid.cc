@@ -11,7 +11,7 @@ namespace {
 
 std::string_view shade_of(double shade) {
   static constexpr std::array<std::string_view, 5> kShadeCharacters{" ", "░", "▒", "▓", "█"};
-  // Every shade above zero is visible.
+  // Each shade above zero gets at least level 1, whose character differs from a blank.
   const double level = shade <= 0 ? 0 : std::clamp(1 + shade * 3, 1.0, 4.0);
   return kShadeCharacters[size_t(level + 0.5)];
 }
@@ -37,7 +37,7 @@ std::vector<std::string> terminal_grid(const GridPanel& panel, const TerminalSty
   bool with_texts = !panel.texts.empty();
   if (with_texts) {
     for (const std::string& text : panel.texts)
-      cell_width = std::max(cell_width, text.size() + 2);  // Room for a blank and the shade.
+      cell_width = std::max(cell_width, text.size() + 2);  // The text, a blank and the character of the shade.
     cell_width = std::max(cell_width, label_width(panel.x_ticks) + 1);
     with_texts = int(cell_width) * columns <= room;
     if (!with_texts) cell_width = 2 * columns <= room ? 2 : 1;

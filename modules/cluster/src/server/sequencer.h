@@ -4,10 +4,10 @@
 /// shards apply pushes, drop them, or take snapshots. It lets shards apply a push only when all shards hold it: so
 /// no shard gets an update that another one cannot get, and a trainer that stops in the middle of a push delays nobody.
 /// Orders have an index without gaps, and every shard carries them out in that order. The sequencer keeps an order until
-/// all other shards have said that they received it, so that a broken connection continues where it was. The kept orders
-/// are few: while a shard is silent it reports no pushes, so nothing is committed, and a trainer that abandons a push
-/// waits long before it abandons another.
-/// It uses no clock, no input or output, and one thread.
+/// all other shards have said that they received it, and sends it again if a connection has broken meanwhile. It never
+/// stores many orders: while a shard is disconnected, that shard reports no pushes, so no push is committed. There may be
+/// orders to drop pushes then, but a trainer that abandons a push waits long before it abandons another one.
+/// The sequencer reads no clock, does no input or output, and uses one thread.
 #include <cstdint>
 #include <deque>
 #include <map>
@@ -53,12 +53,15 @@ class Sequencer {
   bool is_active(int trainer) const {
     return trainer >= 0 && size_t(trainer) < progress_.trainers.size() && progress_.trainers[size_t(trainer)].active;
   }
-  /// Called when trainers are asked to stop: pushes that wait for other trainers' pushes are answered.
+  /// Called when trainers are asked to stop. With synchronous updates, pushes that wait for the pushes of other trainers
+  /// are dropped from now on, so that their trainers get an answer.
   void stop() { progress_.stopping = true; }
   void unstop() { progress_.stopping = false; }
-  /// Excludes process `incarnation` of `trainer`: its pushes that are not committed yet are dropped, also those to come.
+  /// Excludes process `incarnation` of `trainer`. Its pushes that are not committed yet are dropped, and so are all pushes
+  /// that arrive from it later.
   void fence(int trainer, uint64_t incarnation);
-  /// Orders all shards to take a snapshot after the same commit. The order names `asker`.
+  /// Orders all shards to take a snapshot after the same commit. The order contains `asker`, which says which process asked
+  /// for the snapshot.
   void hold(const transport::PushId& asker);
   /// From now on commits no push, until the model is loaded anew, or a new chief takes over (unseal()).
   void seal();
@@ -80,7 +83,7 @@ class Sequencer {
     uint64_t base_version = 0;
   };
   struct Decided {
-    uint64_t incarnation = 0;  // The trainer's newest process.
+    uint64_t incarnation = 0;  // Identifies the trainer's newest process.
     uint64_t number = 0;       // The newest push of this process that an order has committed or dropped.
   };
   bool is_over(const transport::PushId& id) const;
@@ -103,7 +106,7 @@ class Sequencer {
   std::map<int, Decided> decided_;
   std::map<int, std::deque<uint64_t>> fenced_;  // By trainer: its excluded processes, at most the newest 256.
   std::map<int, uint64_t> left_;                // By trainer: the newest process that left.
-  std::deque<transport::Order> asked_;          // Orders to give next, except commits.
+  std::deque<transport::Order> asked_;          // Orders that next() still has to return, other than commits.
   std::deque<transport::Order> given_;          // Orders that some shard may lack.
   uint64_t index_ = 0;                          // The index of the newest order.
   std::vector<uint64_t> received_;              // By shard: the index of the newest order that it has received.

@@ -1,11 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The residuals of trainers that compress gradients with top-k (error feedback), if the server has them. A residual has
-/// the gradient values that the trainer has not sent yet. It is as large as a dense gradient, so trainers send it only for
-/// checkpoints. hold() begins a snapshot. After it, the server's reply to a trainer's next push asks for the residual as
-/// the trainer had it before that push, which is the residual that belongs to the snapshot. If all trainers wait for the
-/// chief while it saves, no trainer makes a next push in time. So the chief announces its checkpoint in a push of its own,
-/// and the replies to the other pushes of the same update ask for residuals (kStatusSaveBit).
+/// Collects the residuals of trainers that compress gradients with top-k (error feedback). A residual has the gradient
+/// values that the trainer has not sent yet. It is as large as a dense gradient, so trainers send it only for checkpoints.
+///
+/// hold() begins a snapshot. When a trainer makes its next push, the server's reply asks for the residual that the trainer
+/// had before this push: that is the one that belongs to the snapshot. With synchronous updates no trainer makes a next
+/// push while the chief saves, since all wait for the chief. So the chief announces the checkpoint in its own push of an
+/// update (kStatusSaveBit), and the replies to the other trainers' pushes of this update ask for residuals.
 #include <map>
 #include <span>
 #include <vector>
@@ -23,16 +24,17 @@ class Residuals {
  public:
   explicit Residuals(BufferPool& pool) : pool_(pool) {}
 
-  /// Forgets all residuals: another model was loaded (a new epoch), whose arenas have `arena_bytes` bytes.
+  /// Forgets all residuals, since another model was loaded (a new epoch). A residual of the new model has `arena_bytes`
+  /// bytes, as many as a dense gradient.
   void restart(uint64_t arena_bytes);
   /// Returns memory for `part`, a part of the residual that a checkpoint has stored for `trainer`. InvalidArgument if the
-  /// part exceeds the arena.
+  /// part ends beyond the residual's size.
   Result<std::span<std::byte>> place_to_restore(int trainer, const transport::SnapshotPart& part);
   /// Forgets a partly received residual of `trainer`, since the sending process or its last connection is gone.
   void forget_parts(int trainer) { coming_.erase(trainer); }
-  /// Takes the next part of the residual that `trainer` itself sends. part.version is the number of the push after which
-  /// the trainer had this residual: its newest push, or its last push in the snapshot. InvalidArgument for the number of
-  /// any other push, and if `part` is not the next part in order.
+  /// Takes the next part of a residual from `trainer` itself. part.version is the number of a push: the trainer had this
+  /// residual after it had made that push. InvalidArgument unless that is the trainer's newest push or its last push in the
+  /// snapshot, and if `part` is not the next part in order.
   Result<void> take(int trainer, const TrainerRecord& record, const transport::SnapshotPart& part);
   /// Notes that the push `sequence` of `trainer` was applied: an earlier residual is out of date.
   void pushed(int trainer, uint64_t sequence);

@@ -402,7 +402,7 @@ void Shard::update_elements(const Segment& segment, int64_t first, int64_t count
   std::array<float*, nn::kSlotsMax> slots{};
   const auto slot_count = size_t(nn::slot_count(rule));
   for (size_t i = 0; i < slot_count; ++i) slots[i] = floats(slots_[i]->bytes(), segment.offset) + first;
-  const auto scalar = size_t(rule.learning_rate_scalar);  // Rules without a learning rate ignore the value below.
+  const auto scalar = size_t(rule.learning_rate_scalar);  // Rules without a learning rate ignore `learning_rate`.
   const double learning_rate = scalar < place.scalars.size() ? place.scalars[scalar] : 0.0;
   const bool sound =
       nn::apply_update(rule, learning_rate, counters_.update_count, count, floats(place.current, segment.offset) + first,

@@ -11,7 +11,8 @@ namespace shoal::cluster {
 struct ModelDelivery {
   Environment& env;
   const ShardPlan& plan;
-  ServerLinks& servers;          ///< All connected. Before bring_model(), set their epoch() to the number of this delivery.
+  /// Connections to all servers. Before bring_model(), the caller sets servers.epoch() to the number of this delivery.
+  ServerLinks& servers;
   /// The chief's identity. It contains the fingerprint, the meaning_text() and the run of the model, which servers store.
   const TaskIdentity& identity;
   /// How trainers will send gradients. A checkpoint's residuals are delivered for top-k only.

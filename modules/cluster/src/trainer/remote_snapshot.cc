@@ -43,7 +43,9 @@ class RemoteSnapshot final : public Snapshot {
 };
 
 constexpr auto kHoldNoteEvery = std::chrono::seconds(10);
-constexpr auto kHoldAnswer = std::chrono::seconds(10);  // A server that needs longer says "more" after 5 s.
+// How long after the last request a server may still answer it. A server that needs longer for the snapshot answers "more"
+// after 5 s.
+constexpr auto kHoldAnswer = std::chrono::seconds(10);
 
 /// Asks a server for a snapshot. The server answers once shard 0 has told it after which commit to take the snapshot;
 /// shard 0 cannot do so while the connection between the two servers is broken.

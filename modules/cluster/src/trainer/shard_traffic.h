@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A trainer's exchange with one server for one part of a shard: the arenas that kernels use, and the messages that
-/// carry arenas. server_traffic.h combines all parts.
+/// A trainer's exchange with one server for one part of a shard (server_traffic.h combines all parts). Kernels read
+/// weights and write gradients in arenas: an arena is one block of memory with a value for each weight of the part.
+/// ShardTraffic turns received messages into arenas, and arenas into messages to send.
 #include <optional>
 #include <span>
 #include <string>
@@ -13,7 +14,7 @@
 
 namespace shoal::cluster {
 
-/// Counts bytes: of arenas, and of the messages that were sent or received for them.
+/// Counts the bytes of gradients and weights in the trainer's memory, and of the messages that carried them.
 struct TrafficBytes {
   uint64_t gradients = 0, gradients_sent = 0;
   uint64_t weights = 0, weights_received = 0;
@@ -32,7 +33,8 @@ class ShardTraffic {
   /// For part `index` of the `count` parts of a shard; `part` outlives this object.
   ShardTraffic(BufferPool& pool, const ShardPart& part, uint32_t index, uint32_t count, const Compression& compression);
 
-  // If arenas are compressed or sent as rows, take() and finish_push() take long, so call them on the compute thread then.
+  // With compression, or if messages contain rows (go_by_rows()), take() and finish_push() belong on the compute thread,
+  // since they take long.
 
   /// For variables with VariableSpec::lazy_rows, messages contain only changed rows from now on. Called before any weights
   /// arrive.
@@ -47,10 +49,11 @@ class ShardTraffic {
   const std::byte* weights() const { return decoded_now_ ? decoded_->data() : weights_.payload().data(); }
   uint64_t version() const { return version_; }
 
-  /// Begins a push: returns the arena for the gradients of a step. `fields` describes the step and its weights.
+  /// Begins a push: returns the memory into which the gradients of a step are to be written. `fields` describes the step
+  /// and its weights.
   std::span<std::byte> begin_push(const transport::Chunk& fields);
-  /// Makes the message to send. Call it once all gradients are written into the arena, or summed up in `rows`. The message
-  /// for the first part of a shard also carries `scalars` and `metrics`.
+  /// Makes the message to send. Call it once all gradients are written into the memory from begin_push(), or are summed
+  /// up in `rows`. The message for the first part of a shard also carries `scalars` and `metrics`.
   void finish_push(std::span<const double> scalars, const transport::StepMetrics& metrics, const RowPush& rows);
   /// Sets the status in the push's head: kStatusSaveBit, or 0.
   void set_push_status(uint8_t status) { push_.message.head.status = status; }
@@ -59,9 +62,10 @@ class ShardTraffic {
   void end_push(PushEnd end);
 
   const ShardSpec& spec() const { return spec_; }
-  /// The residual of top-k (gradients that earlier pushes have not sent), as an arena. Null without top-k.
+  /// The residual of top-k: for each weight, the gradient that earlier pushes have not sent. Null without top-k.
   Ref<const Buffer> kept_back() const { return top_k_ ? Ref<const Buffer>(top_k_->kept()) : Ref<const Buffer>(); }
-  /// A residual (see kept_back()) that is sent to a server for a checkpoint. `arena` is null before the first push.
+  /// A residual (see kept_back()) that is sent to a server for a checkpoint. Its memory, `arena`, is null before the first
+  /// push.
   struct Residual {
     Ref<const Buffer> arena;
     uint64_t after = 0;  ///< The newest push (Chunk::push) whose gradient the residual includes.

@@ -15,7 +15,7 @@ inline Place place_of(const Value& value) { return {value.node(), value.output()
 
 /// The nodes from which values are computed, in the graph's order, without nodes of which only the shape is used.
 std::vector<NodeId> computed_nodes(const Graph& graph, const std::vector<Value>& values);
-/// The outputs that at least one of these nodes or fetches reads.
+/// The outputs that `nodes` read (not only their shapes), together with the outputs that `fetches` names.
 std::set<Place> read_places(const Graph& graph, const std::vector<NodeId>& nodes, const std::vector<Value>& fetches);
 /// The value that owns the memory of `value`: for a view, the owner of its operand's memory.
 Value root_of(const Graph& graph, Value value);

@@ -158,7 +158,8 @@ void OnnxGraph::add_value(uint32_t kind, const std::string& name, DType dtype, c
   pbf_writer type(value, field::kValueType);
   pbf_writer tensor(type, field::kTypeTensor);
   tensor.add_int32(field::kTensorTypeElement, element_type_of(dtype));
-  // A scalar has an empty shape message. `sizes` below would write none, as a pbf_writer without fields writes nothing.
+  // The shape of a scalar is a message without fields. The pbf_writer `sizes` below writes no message if it gets no field,
+  // so the empty message is written here.
   if (shape.rank() == 0) tensor.add_message(field::kTensorTypeShape, std::string());
   pbf_writer sizes(tensor, field::kTensorTypeShape);
   for (const Dim& dim : shape.dims()) {
@@ -185,7 +186,8 @@ std::vector<const std::string*> OnnxGraph::needed_parts() const {
     return std::ranges::any_of(part.makes, [&](const std::string& name) { return needed.contains(name); });
   };
   std::vector<const std::string*> parts;
-  for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {  // Operands come before their node.
+  // Backwards, so that all nodes that read a node's outputs are seen before that node.
+  for (auto node = nodes_.rbegin(); node != nodes_.rend(); ++node) {
     if (!is_needed(*node)) continue;
     needed.insert(node->uses.begin(), node->uses.end());
     parts.push_back(&node->bytes);

@@ -18,7 +18,7 @@
 
 namespace shoal::convert {
 
-/// The attributes of an ONNX node, in the order in which they are written.
+/// The value of an attribute of an ONNX node; and all attributes of a node, in the order in which they are written.
 using OnnxAttribute = std::variant<int64_t, float, std::string, std::vector<int64_t>, std::vector<std::string>>;
 using OnnxAttributes = std::vector<std::pair<std::string, OnnxAttribute>>;
 
@@ -60,7 +60,7 @@ class OnnxGraph {
 
  private:
   std::string unique(const std::string& name);
-  /// Adds a constant, unless one with this key exists (type, shape and bytes), and returns its name.
+  /// Returns the name of the constant with this type (`key`, such as "float"), shape and values. Adds it if it is missing.
   template <class T>
   std::string shared_constant(const std::string& key, std::vector<int64_t> shape, std::span<const T> values);
   void add_value(uint32_t field, const std::string& name, DType dtype, const DimShape& shape);
@@ -76,7 +76,7 @@ class OnnxGraph {
   std::string scope_ = "/";
   std::vector<Part> nodes_, initializers_;
   std::vector<std::string> output_names_;
-  std::string inputs_, outputs_;  // Encoded fields of the graph.
+  std::string inputs_, outputs_;  // The descriptions of the graph's inputs and outputs, as encoded protobuf fields.
   std::set<std::string, std::less<>> names_;
   std::map<std::string, std::string> constants_;  // The names of small constants; the key is type, shape and bytes.
   bool uses_ml_ = false;

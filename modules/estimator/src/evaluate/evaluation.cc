@@ -145,7 +145,7 @@ Result<void> EvaluationRun::one_batch(data::Batch& batch) {
   Result<void> ran = program->program->run({.inputs = program->inputs,
                                             .variables = variables,
                                             .updates = {},
-                                            .weights = {1, 1},  // The version of the weights, which never changes.
+                                            .weights = {1, 1},  // Epoch and version of the weights, which never change.
                                             .key = {}});
   if (!ran) return in_batch(std::move(ran).error(), number, batch, input_);
   const std::span<const TensorView> fetched = program->program->fetched();

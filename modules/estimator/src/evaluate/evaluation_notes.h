@@ -15,9 +15,9 @@ std::optional<std::string> note_on_steps(const Evaluation& evaluation);
 
 /// The reason why only the last step of a training was evaluated.
 enum class OnlyLastStep {
-  kNoCheckpoint,  ///< Training wrote no other checkpoint.
-  kStartDelay,    ///< The evaluator had not begun to search for checkpoints.
-  kThrottle,      ///< The evaluator's next search was not due yet.
+  kNoCheckpoint,  ///< Training wrote no checkpoint but the last one.
+  kStartDelay,    ///< Training ended before the evaluator began to search for checkpoints.
+  kThrottle,      ///< Training ended before the evaluator's next search for a checkpoint was due.
 };
 std::string note_on_last_step(OnlyLastStep why, const EvalSpec& spec, const RunConfig& config);
 

@@ -156,7 +156,7 @@ class BuiltModel {
     bool fetching;
     BoundProgram program;
   };
-  std::shared_ptr<Graph> graph_;  // Shared with other models only if from_graph() made this one.
+  std::shared_ptr<Graph> graph_;  // If from_graph() made this model, other models may use the same graph.
   EstimatorSpec spec_;
   InputTypes types_;
   InitialValues initial_values_;
@@ -168,7 +168,7 @@ class BuiltModel {
   DType compute_dtype_ = DType::kFloat32;
   std::vector<Value> always_, sometimes_, updates_;
   std::vector<std::string> update_variables_;
-  std::list<Compiled> programs_;  // The most recently used comes first.
+  std::list<Compiled> programs_;  // The most recently used program comes first.
   int64_t plans_logged_ = 0;
   uint64_t global_step_ = 0;
 };

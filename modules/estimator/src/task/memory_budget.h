@@ -29,7 +29,7 @@ class MemoryBudget {
   /// The sum and its parts as text: "212.4 MiB (the process so far 40.1, weights 12.5, ...)"
   std::string text() const;
   /// Returns FailedPrecondition if the sum is more than the limit. The error message begins with `whose` ("the model"), and
-  /// lists the remedies of the largest parts first.
+  /// lists remedies (see set()), beginning with those for the largest parts.
   Result<void> check(std::string_view whose) const;
 
  private:

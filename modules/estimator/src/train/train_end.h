@@ -65,8 +65,8 @@ class TrainEnd {
 
   TrainScope& scope_;
   TrainerFolder& folder_;
-  TrainSetup* setup_ = nullptr;                  // Null if training ends before the set-up.
-  std::unique_ptr<cluster::RemoteStore> alone_;  // If there is no set-up: a store that only tells the servers of the end.
+  TrainSetup* setup_ = nullptr;                  // Null before take(): training may end before its set-up.
+  std::unique_ptr<cluster::RemoteStore> alone_;  // Used if setup_ is null: it only tells the servers of the end.
   LoopEnd end_;
 };
 

@@ -51,7 +51,8 @@ Task<Result<void>> TrainRun::train(cluster::Ready ready) {
     const bool leaves = env_.leaving().stop_requested() && ended->reason == checkpoint::EndReason::kInterrupted;
     Result<void> closed = cancelled();
     if (!leaves) closed = co_await close(loop);
-    // If a NaN or infinite value ends the training here without an error, close() runs a second time, without saving.
+    // close() may find a NaN or infinite value that is to end the training without an error. It is then called a second
+    // time, and saves nothing.
     if (!closed && loop.ends_quietly(closed.error())) closed = co_await close(loop);
     if (closed) co_return co_await end_.finish();
     if (gives_way(env_, closed.error())) {
@@ -228,9 +229,10 @@ Result<void> TrainRun::adopt_run(const cluster::RunIdentity& run) {
   return {};
 }
 
-/// The checkpoint says which trainers had come to the end of their input. This says nothing about the present input if the
-/// input has changed since, or is divided among trainers in another way. So if the chief's position in the checkpoint does
-/// not exist in the chief's present input, makes `checkpoint` forget which trainers had come to the end.
+/// A checkpoint says which trainers had come to the end of their input. That is no longer true if the input has changed
+/// since then, or is divided among trainers in another way. A sign of such a change: the position in the input that the
+/// checkpoint has for the chief does not exist in the chief's present input. If so, makes `checkpoint` forget which
+/// trainers had come to the end.
 void TrainRun::forget_void_ends(CheckpointSource& checkpoint) {
   const cluster::Positions& positions = checkpoint.info().positions;
   const auto own = positions.find(0);

@@ -17,9 +17,9 @@ namespace shoal::transport {
 class Channel {
  public:
   using Notify = UniqueFunction<void()>;
-  /// If pop_or_arm() has found no message, `consumer_ready` is called once: when the next message arrives, or the channel
-  /// closes. `credit_ready` is called when senders wait and there is room (credit), or the channel closes. It is not called
-  /// again before credit_noticed().
+  /// `consumer_ready` is called once after a pop_or_arm() that found no message: when the next message arrives, or when the
+  /// channel closes. `credit_ready` is called when senders wait and the channel has room (credit), or when the channel
+  /// closes. The next call of `credit_ready` comes only after a call of credit_noticed().
   Channel(uint64_t bytes_max, Notify consumer_ready, Notify credit_ready);
 
   enum class Push : uint8_t { kDone, kFull, kClosed };

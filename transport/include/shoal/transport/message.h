@@ -53,7 +53,7 @@ struct Message {
   Ref<const Buffer> body;  ///< Null for kinds that have no body.
 
   /// The payload of the body (empty if it has none), aligned to 64 bytes. If a transport left the payload in the peer's
-  /// memory, it is the body's rest(), and the vector inside of the FlatBuffer is empty.
+  /// memory, returns Buffer::rest() of the body: the payload's vector in the FlatBuffer is empty then.
   std::span<const std::byte> payload() const;
   size_t body_bytes() const { return body ? body->size() + body->rest().size() : 0; }
 };
@@ -124,8 +124,8 @@ struct Weights {
 };
 /// Makes a message with room for a payload of `payload_bytes`. The caller then writes all of it, with zeros as padding.
 Message make_weights(BufferPool& pool, size_t payload_bytes, Encoding encoding = Encoding::kDense);
-/// The next two functions write to the payload, and to the versions and the global step, of a weights message that is not
-/// shared (SHOAL_CHECK: body->unique()).
+/// mutable_payload() gives write access to the payload of a weights message, and set_weights_version() sets its versions
+/// and its global step. The message must not be shared (SHOAL_CHECK: body->unique()).
 std::span<std::byte> mutable_payload(Message& message);
 void set_weights_version(Message& message, uint64_t version, uint64_t global_step, uint64_t base_version = 0);
 Result<Weights> read_weights(const Message& message);

@@ -153,7 +153,7 @@ class BufferPool final : private BufferOwner {
   std::shared_ptr<BlockSource> adopt_source(std::shared_ptr<BlockSource> source);
 
   struct Stats {
-    uint64_t allocated_bytes = 0;  ///< Taken from the system, whether in use or idle.
+    uint64_t allocated_bytes = 0;  ///< The bytes taken from the system, for buffers in use and idle ones.
     uint64_t in_use_bytes = 0;
     uint64_t peak_in_use_bytes = 0;
     uint64_t fresh_count = 0;  ///< The number of get() calls that had to allocate.

@@ -18,8 +18,8 @@ std::string yaml_list(const std::vector<std::string>& texts);
 /// as $.
 std::string without_variables(std::string_view text);
 std::vector<std::string> without_variables(const std::vector<std::string>& texts);
-/// The text as one word of a bash script. It stays on one line whatever it contains, since sbatch refuses scripts with DOS
-/// line ends.
+/// The text as one word of a bash script. Line ends and other control characters become escapes such as \n, so the word
+/// stays on one line. (A DOS line end in it would make sbatch refuse the script.)
 std::string bash_word(const std::string& text);
 /// The text as a quoted word of a systemd unit. A $ is not escaped: ExecStart= needs the prefix ":" to leave it alone.
 std::string unit_word(std::string_view text);

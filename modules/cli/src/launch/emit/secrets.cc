@@ -112,8 +112,8 @@ bool names_a_secret(std::string_view name) {
                                                           "authkey", "accesskey",  "privatekey",  "passphrase"};
   static constexpr std::array<std::string_view, 8> kKeys{"api",  "access",  "secret",     "private",
                                                          "auth", "signing", "encryption", "account"};
-  // Programs that read text have flags such as --pad-token. So "token" alone or behind one of these words counts as the
-  // name of a secret.
+  // Programs that read text have flags such as --pad-token, which hold no secret. So a flag whose last word is "token"
+  // counts as a secret only if the word before "token" is one of these. ("" stands for no word before it.)
   static constexpr std::array<std::string_view, 14> kTokens{"",   "auth",   "access", "api", "bearer", "refresh", "session",
                                                             "hf", "github", "gitlab", "job", "shoal",  "id",      "secret"};
   if (is_among(last, kWhole) || last.ends_with("password") || last.ends_with("passwd")) return true;

@@ -18,7 +18,7 @@ struct Session {
 };
 
 struct SessionOutcome {
-  std::vector<std::string> said;  ///< The script's reports.
+  std::vector<std::string> said;  ///< The reports that the script on the host has printed, such as "ready".
   std::string errors;             ///< The text that ssh wrote to standard error.
   bool in_time = true;            ///< False: the session was killed, because it took too long to end.
 

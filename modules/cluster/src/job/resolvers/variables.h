@@ -12,7 +12,7 @@ namespace shoal::cluster {
 /// The most ranks: more than any real job has, and few enough that sums of counts cannot overflow.
 inline constexpr int32_t kRanksMax = 100'000;
 
-/// The value of the variable, with blanks at its ends.
+/// The value of the variable, not trimmed: blanks at its start and end are not removed.
 std::optional<std::string> raw_variable(const GetEnv& look_up, std::string_view name);
 /// The value of the variable, trimmed; nothing if it is unset or blank (shells export empty variables).
 std::optional<std::string> variable(const GetEnv& getenv, std::string_view name);

@@ -67,7 +67,7 @@ Tensor cut_out(const Tensor& image, const CutOutOptions& options, RandomStream& 
 // ---- Sizes and angles ------------------------------------------------------------------------------------------
 
 enum class ResizeMethod {
-  kBilinear,  ///< A new pixel is the weighted mean of old ones around it. No old pixel is left out.
+  kBilinear,  ///< A new pixel is the weighted mean of old ones around it. Every old pixel is used.
   kNearest,   ///< A new pixel is the old one whose centre is nearest to the new one's.
 };
 /// Returns the image with the sides of `size`, both >= 1. With kBilinear, each new pixel is a weighted mean of old ones.

@@ -130,7 +130,7 @@ struct Split;
 /// over a Dataset starts at its first element.
 class Dataset {
  public:
-  // Sources.
+  // The functions below make a dataset: of tensors, files, generators, or several other datasets.
 
   /// Slices along the first dimension: element i has row i of every tensor. Raises InvalidArgument if a tensor is a
   /// scalar, sizes differ or there is no feature. The tensors are shared, not copied.
@@ -143,9 +143,9 @@ class Dataset {
   /// The elements that a generator makes; each pass calls `open` once for its generator. Cannot be resumed: save() fails
   /// with FailedPrecondition.
   static Dataset from_generator(std::function<GeneratorFn()> open, GeneratorOptions options = {});
-  /// As from_generator() without a token, for a generator that may wait or is slow. `stop` stops when the training is
-  /// cancelled, and when no more elements are wanted; the generator then returns shoal::cancelled(), or false, and the
-  /// element counts as not yet made. While a generator without the token waits, a cancelled training waits, too.
+  /// Like the function above, for a generator that is slow or may wait. The token `stop` tells it that the training was
+  /// cancelled, or that no more elements are wanted. The generator then returns shoal::cancelled(), or false, and the
+  /// element counts as not yet made. (A cancelled training has to wait until a generator without a token returns.)
   static Dataset from_generator(std::function<GeneratorFn(StopToken stop)> open, GeneratorOptions options = {});
   /// As from_generator(), but can be resumed: open_at(n) must return a generator that starts with element n.
   static Dataset from_resumable_generator(std::function<GeneratorFn(int64_t first)> open_at, GeneratorOptions options = {});
@@ -207,9 +207,10 @@ class Dataset {
   static Dataset npy_rows(std::vector<std::string> paths, NpyRowsOptions options = {});
   /// The JSON objects of files with one object on each line (JSON Lines, NDJSON), one file after another: each field of
   /// the options becomes a tensor with the field's name. Files are read as by text_lines. Blank lines, and members of
-  /// objects that no field names, are passed over. JsonField says which values a field takes. DataLoss, naming file,
-  /// line, offset and field, for any other value, a line that is no JSON object (RFC 8259) or nests more than 100 deep,
-  /// and an object that has a key twice. Raises InvalidArgument for no paths or options that contradict themselves.
+  /// objects that no field names, are passed over. JsonField says which values a field takes. Iterating ends with
+  /// DataLoss, naming file, line, offset and field: for a value that the field does not take; for a line that is no JSON
+  /// object (RFC 8259) or nests more than 100 deep; and for an object that has a key twice. Raises InvalidArgument for no
+  /// paths or options that contradict themselves.
   static Dataset json_lines(std::vector<std::string> paths, JsonLinesOptions options);
   /// Joins element i of all inputs into one element with all their features and labels. Ends with the shortest. A name that
   /// two inputs have ends iteration with InvalidArgument. Raises InvalidArgument for no inputs.
@@ -221,7 +222,7 @@ class Dataset {
   /// of weights, and for weights that are negative, not finite, or all 0.
   static Dataset sample_from(std::vector<Dataset> datasets, SampleOptions options = {});
 
-  // Transforms.
+  // Each of the functions below returns a dataset that changes, selects or reorders the elements of this dataset.
 
   /// Calls `fn` on each element. Its error (or exception) ends iteration at that element's turn, and the error tells the
   /// file and line that the element was read from, or its number. A std::logic_error is InvalidArgument.
@@ -250,10 +251,10 @@ class Dataset {
   ///   Dataset::list_files("data/*.csv").flat_map([&](const Element& name) {
   ///     return Dataset::csv({name.features.single().strings()[0]}, table); })
   Dataset flat_map(DatasetFn fn) const;
-  /// As flat_map(), but several datasets are open at once, and each gives `block` elements at its turn. If a dataset ends,
-  /// the dataset of the next element takes its place, when the turn of that place comes again. If fn repeats each of the
-  /// elements 1 to 5 six times, a cycle of 2 and a block of 4 give 1111 2222 11 22 3333 4444 33 44 5555 55. Raises
-  /// InvalidArgument for numbers out of range.
+  /// As flat_map(), but several datasets are open at once, and each gives `block` elements at its turn. When a
+  /// dataset ends, its turn ends, too. At its next turn it is replaced by the dataset of the next element. If fn repeats
+  /// each of the elements 1 to 5 six times, a cycle of 2 and a block of 4 give 1111 2222 11 22 3333 4444 33 44 5555 55.
+  /// Raises InvalidArgument for numbers out of range.
   Dataset interleave(DatasetFn fn, InterleaveOptions options = {}) const;
   /// Windows of `size` elements, which may overlap; each is stacked along a new first dimension. Windows near the end have
   /// fewer elements, unless drop_remainder is set. range(7).window(3, {.shift = 2}): (0 1 2)(2 3 4)(4 5 6)(6). Elements of
@@ -327,7 +328,7 @@ class Dataset {
   /// input begins anew, with a warning. Raises InvalidArgument for an empty path, or a dataset that never ends.
   Dataset cache(std::string path, CacheOptions options = {}) const;
 
-  // Iterating.
+  // The functions below walk through the elements of this dataset.
 
   /// All elements, in any program:
   ///

@@ -328,7 +328,8 @@ class RunConfig {
   /// RunConfigOptions::environment; null if that is not set. environment() returns the environment that calls use.
   const std::shared_ptr<Environment>& own_environment() const;
 
-  // The functions below resolve `runtime` and its defaults.
+  // The functions below return the settings of RunConfigOptions::runtime, with the defaults for those that are not set.
+
   /// The number of compute threads of a replica, on a machine where this process may use `usable_cores` cores.
   int32_t compute_threads(int32_t usable_cores) const;
   /// Says how many compute threads there are, and why: "2 compute threads, for 2 usable cores (4 hyper-threads)",
