@@ -29,7 +29,8 @@ class ConvGradKernel final : public Kernel {
 
   Result<void> run(const KernelCall& call) override {
     const float* const dy = floats(call.inputs[0]);
-    // Packed windows contain zeros beyond the image. These are multiplied by dy, so dy must be finite: 0 * infinity is NaN.
+    // Packed windows have zeros where they reach beyond the image. Zeros are multiplied by values of dy, and must give 0.
+    // But 0 * infinity is NaN, so windows that reach beyond the image are packed only if dy is finite.
     const bool by_taps = c_.groups > 1 || !c_.right.taps_are_neighbours() ||
                          (c_.right.reaches_beyond() && !all_finite({dy, size_t(call.inputs[0].elements())}));
     float* const sums = reinterpret_cast<float*>(call.scratch);
@@ -56,8 +57,8 @@ class ConvGradKernel final : public Kernel {
 
  private:
   static constexpr int64_t kBlocksMax = 16, kPartialFloatsMax = int64_t(1) << 18;
-  // How many pixels of the result are collected before their windows are multiplied by dy. The sums are then read and
-  // written only once for all of these pixels. Longer rows of the result are divided.
+  // The windows of so many pixels of the convolution's result are collected, and then multiplied by dy together. So the
+  // sums are read and written only once for all of these pixels. Rows with more pixels are divided.
   static constexpr int64_t kPixelsTogether = kLeftBlockDepth;
 
   int64_t elements() const { return c_.groups * c_.filters * c_.channels * c_.taps(); }

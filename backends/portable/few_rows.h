@@ -9,7 +9,8 @@
 
 namespace shoal::backends::portable {
 
-/// With more rows each weight is used so often that oneDNN or packed panels (panels.h) are faster than the loops below.
+/// The loops below are for at most this many rows. With more rows each weight is used so often that oneDNN or packed panels
+/// (panels.h) are faster.
 inline constexpr int64_t kFewRows = 4;
 
 /// The sizes of row-major x [rows, in], w [out, in] and y [rows, out], with at most kFewRows rows.

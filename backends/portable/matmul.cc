@@ -108,7 +108,8 @@ std::unique_ptr<Kernel> make_matmul_sum(const KernelRequest& request) {
   if (!all_float32(request) || !none_empty(request)) return nullptr;
   Matrices a(request.inputs[0].shape, request.node.attributes.get_bool("transpose_a"));
   Matrices b(request.inputs[1].shape, request.node.attributes.get_bool("transpose_b"));
-  // The sum over a batch is a single product only if a is transposed and b is not; the reference computes other layouts.
+  // If a is transposed and b is not, the sum over the batch is one product of the stacked matrices. In other cases this
+  // backend makes no kernel, and the reference backend's one is used.
   if (a.count > 1 && (!a.transposed || b.transposed)) return nullptr;
   a.columns *= std::exchange(a.count, 1);
   b.rows *= std::exchange(b.count, 1);

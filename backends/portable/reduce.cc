@@ -83,7 +83,7 @@ void run_stage(int threads, Reduction reduction, const Stage& stage, const float
 
 std::unique_ptr<Kernel> reduce(int threads, Reduction reduction, const Shape& shape, const std::vector<bool>& reduced) {
   std::vector<Stage> stages = stages_of(shape, reduced);
-  // Scratch memory: partial sums, then the results of all passes but the last.
+  // The numbers of floats in the two parts of the scratch memory: partial sums; results of all passes but the last.
   size_t partial = 0, between = 0;
   for (const Stage& stage : stages) partial = std::max(partial, partial_floats(stage));
   for (size_t i = 0; i + 1 < stages.size(); ++i) between += size_t(stages[i].elements());

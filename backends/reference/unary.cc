@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// Functions of one operand and their slopes, in double, rounded once.
+// Functions of one operand and their slopes. Each is computed in double, and only the result is rounded to float.
 #include <algorithm>
 #include <cmath>
 #include <limits>
@@ -75,7 +75,7 @@ void add_unary(const AddMaker& add) {
   add("tanh", [](const KernelRequest&) { return make_unary([](double x) { return std::tanh(x); }); });
   add("tanh_grad", [](const KernelRequest&) { return make_slope([](double y) { return 1 - y * y; }); });
   add("softplus", [](const KernelRequest&) { return make_unary(softplus); });
-  // sigmoid(x), from y = log(1 + e^x).
+  // The slope of softplus is sigmoid(x). It is computed from the result y = softplus(x) = log(1 + e^x).
   add("softplus_grad", [](const KernelRequest&) { return make_slope([](double y) { return -std::expm1(-y); }); });
   add("leaky_relu", [](const KernelRequest& request) {
     return make_unary([alpha = alpha_of(request)](double x) { return x > 0 ? x : alpha * x; });

@@ -116,8 +116,9 @@ int cli_main(int argc, const char* const* argv, std::istream& in, std::ostream& 
     const PlainLocale locale;  // CLI11 reads numbers by std::strtold(), which obeys the locale.
     app.parse(own_words, argv);
   } catch (const CLI::ParseError& error) {  // CLI11 reports help and version as such errors, too.
-    // `left` are the words that were not parsed. If a command or a value is missing, one of these words may be that command
-    // or value, misspelled, so the error names them. It also names them if help was asked for an unknown command.
+    // `left` has the words that were not parsed. If a command or a value is missing, one of these words may be a misspelled
+    // form of it, so the error message names these words. It also names them if the user asked for help about an unknown
+    // command.
     const std::vector<std::string> left = words_left(app);
     if (error.get_exit_code() == 0 && left.empty()) return app.exit(error, out, err);
     const bool by_words = error.get_exit_code() == 0 || dynamic_cast<const CLI::ExtrasError*>(&error) ||

@@ -57,7 +57,7 @@ class CsvNode final : public TextNode {
     key =
         fold_in(fold_in(fold_in(key, uint64_t(options_.separator)), options_.missing_text), uint64_t(options_.trim_blanks));
     if (options_.by_position) key = fold_in(key, "by_position");
-    // The default adds nothing to the key, so positions that were saved before this option existed stay valid.
+    // With quoting, the default, nothing is added to the key. So positions saved before this option existed stay valid.
     return options_.quoting ? key : fold_in(key, "no quoting");
   }
 

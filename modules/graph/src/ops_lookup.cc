@@ -47,7 +47,8 @@ std::vector<Value> gather_gradient(const GradientRequest& request) {
   return {request.graph.add("gather_grad", {dy, inputs[1], inputs[0]}, request.node.attributes)[0], Value()};
 }
 
-/// Operands: ids [n..., L], optional weights of the same shape. Results: the rows to look up, and a factor for each.
+/// The types of the results of an op for embedding bags. Operands: ids [n..., L] (each bag is a list of L ids), optional
+/// weights of the same shape. Results: for each id, the row to look up, and the factor of this row in the bag's sum.
 Outputs bag_rows_types(Types inputs, const Attributes& attributes) {
   SHOAL_TRY_VOID(expect_indices(inputs[0], "ids"));
   SHOAL_TRY_VOID(expect_rank_min(inputs[0], 1, "ids"));

@@ -25,7 +25,7 @@ bool is_nan(const Attribute& attribute) {
   return real && std::isnan(*real);
 }
 
-/// True if nodes of the op have this attribute although the op does not define it.
+/// True for an attribute that Shoal itself gives to nodes of this op, although the op's definition does not list it.
 bool is_given(const OpDef& op, std::string_view name) { return name == kOpVersion || (op.random && name == kKey); }
 
 const AttributeDef* find_def(const OpDef& op, std::string_view name) {

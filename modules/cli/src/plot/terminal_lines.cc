@@ -54,7 +54,7 @@ std::vector<std::string> row_labels(const CanvasScale& scale) {
   for (const Tick& tick : scale.y.ticks()) {
     const size_t row = size_t(scale.row(tick.value) / 4);
     if (last_row != SIZE_MAX && row + 1 >= last_row && scale.down >= 24)
-      continue;  // Labels in neighbouring rows look crowded.
+      continue;  // No label beside another one, above or below: that looks crowded.
     labels[row] = tick.label;
     last_row = row;
   }

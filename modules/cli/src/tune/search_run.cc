@@ -154,8 +154,8 @@ Result<void> SearchRun::carry_out(const tuning::TunerActions& actions) {
   return {};
 }
 
-/// Starts the process of a trial. If an old process of this trial still runs, adds the trial to held_back_ instead. Returns
-/// an error, which ends the search, if no start of the program can succeed: otherwise every trial would count as failed.
+/// Starts the process of a trial. If an old process of this trial still runs, adds the trial to held_back_ instead. If the
+/// reason why it cannot start would hold for every trial, returns an error, which ends the search.
 Result<void> SearchRun::begin(int64_t number) {
   auto running = RunningTrial::start(context_.storage, options_, file_, tuner_.trials()[size_t(number)]);
   if (!running && exit_status(running.error().kind()) != 1) {
@@ -207,8 +207,9 @@ Result<void> SearchRun::turn() {
   return {};
 }
 
-/// Waits until a signal comes (SIGCHLD for the end of a process) or something is due. No signal announces new evaluations,
-/// which may end trials early, or the end of an old process, so the search polls for both.
+/// Waits until a signal comes (SIGCHLD: a process of the search has ended), or until the search has something to do at a
+/// certain time. No signal announces new evaluations, which may end trials early, or the end of a process of an earlier
+/// search. So the search polls for both.
 void SearchRun::wait() {
   std::optional<SteadyTime> until = tuner_.next_time();
   const auto not_after = [&until](SteadyTime time) { until = std::min(until.value_or(time), time); };
@@ -245,7 +246,7 @@ Result<void> SearchRun::heed(const std::vector<int>& signals) {
 Result<void> SearchRun::look_at_evaluations() {
   for (RunningTrial& running : running_) {
     for (const Evaluation& one : running.new_evaluations()) {
-      if (running.has_ended()) continue;  // end() reports the last evaluations of an ended trial.
+      if (running.has_ended()) continue;  // SearchRun::end() reports them to the tuner if the trial has ended.
       SHOAL_TRY_VOID(carry_out(tuner_.evaluated(running.number(), one.step, one.value, steady_now())));
     }
   }

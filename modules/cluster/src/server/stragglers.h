@@ -18,8 +18,9 @@ class Stragglers {
   /// The least time between two log lines: if many steps are long, not each needs a line.
   static constexpr Duration kTellEvery = std::chrono::minutes(10);
 
-  /// Called with the version of the weights, and the trainers that the next version waits for. Returns these trainers
-  /// if nothing has changed for kPatience, and the last log line is kTellEvery ago.
+  /// Called with the version of the weights, and the trainers that the next version waits for. Returns the trainers that
+  /// the log should name now. These are all of `awaited`, if `version` and `awaited` have not changed for kPatience, and
+  /// the last line of the log about stragglers is at least kTellEvery old; else none.
   std::vector<int> look(uint64_t version, std::vector<int> awaited, SteadyTime now) {
     if (version != version_ || awaited != awaited_) {
       version_ = version;

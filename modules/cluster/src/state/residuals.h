@@ -36,7 +36,7 @@ class Residuals {
   /// residual after it had made that push. InvalidArgument unless that is the trainer's newest push or its last push in the
   /// snapshot, and if `part` is not the next part in order.
   Result<void> take(int trainer, const TrainerRecord& record, const transport::SnapshotPart& part);
-  /// Notes that the push `sequence` of `trainer` was applied: an earlier residual is out of date.
+  /// Called when the push `sequence` of `trainer` was applied: a residual from before this push is out of date.
   void pushed(int trainer, uint64_t sequence);
   /// The trainer's current residual; null if it is not known or there is none.
   Ref<const Buffer> newest_of(int trainer) const;

@@ -38,7 +38,8 @@ void run_pieces(const ParallelFor& parallel_for, size_t count, Body&& body) {
 }
 
 float gradient_scale(const nn::UpdateRule& rule, std::span<const double> scalars) {
-  // A rule without a scale has the scalar number -1. This becomes the largest size_t, so that the test below gives 1.
+  // A rule that does not scale gradients has the index -1. As size_t this is larger than every index, so the function
+  // returns 1.
   const auto scalar = size_t(rule.gradient_scale_scalar);
   return scalar < scalars.size() ? float(scalars[scalar]) : 1.0f;
 }

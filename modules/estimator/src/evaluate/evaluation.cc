@@ -111,7 +111,8 @@ Result<void> EvaluationRun::run(std::optional<int64_t> steps, std::optional<data
     if (context_.stop_requested() || ended_by_steps_) break;
     data::Batch next;
     SHOAL_TRY(more, input_.next(final_values_.empty() ? batch : next));
-    if (more && !final_values_.empty()) batch = std::move(next);  // After the loop, final values need the last batch.
+    // `batch` keeps the last batch when the input ends: the final values are computed from it after the loop.
+    if (more && !final_values_.empty()) batch = std::move(next);
   }
   if (batches_ > 0 && !final_values_.empty()) {
     const auto bind = [this](const backends::Program& program) { return variables_.bind(program); };

@@ -24,8 +24,8 @@ using Tensors = std::map<std::string, Tensor>;
 using ComputeExported =
     std::function<Result<Tensors>(Predictor& predictor, const data::Batch& batch, const data::TensorMap& expected)>;
 
-/// The refusal of an export whose predictions could not be computed and compared. `why` is not returned as an error, since
-/// an error would end the training.
+/// The result for an export that is refused, because its predictions could not be computed or compared with the model's.
+/// The cause `why` becomes a part of this result and not an error, since an error would end the training.
 Proof unproved(const std::string& form, const Error& why) {
   return {"", "not published, since its " + form + " cannot be proved: " + why.message()};
 }
@@ -119,8 +119,8 @@ Tensor names_of(const Tensor& ids, const std::vector<std::string>& names) {
   return Tensor::of_strings(ids.shape(), std::move(texts));
 }
 
-/// Cuts the outputs of a compiled function for all examples, `bytes`, into one tensor per prediction, and adds these to
-/// `outputs`. Each tensor gets the shape of the prediction in `expected`; ids of classes become names.
+/// `bytes` has what a compiled function has computed for all examples. Divides it into one tensor per prediction, and adds
+/// the tensors to `outputs`. Each gets the shape that the prediction has in `expected`; ids of classes become names.
 Result<void> add_outputs(const convert::CppFunction& function, const std::string& bytes, int64_t rows,
                          const std::vector<nn::ExportSignature>& signatures, const data::TensorMap& expected,
                          Tensors& outputs) {

@@ -19,8 +19,8 @@ struct ComputedStep {
   bool lenient = false;
 };
 
-/// NanLoss if the loss, or a norm that clipping uses, is NaN or infinite: the step must not become an update. With
-/// `lenient`, only a loss of NaN is an error.
+/// Returns NanLoss if the step must not become an update, because the loss, or a norm by which gradients are clipped, is
+/// NaN or infinite. With `lenient`, only a loss of NaN is an error.
 std::optional<Error> find_fault(const ComputedStep& step);
 
 /// Returns the function by which find_fault() checks the loss, for use as backends::StepBinding::may_apply: it returns true

@@ -67,7 +67,7 @@ Task<Result<void>> TrainRun::train(cluster::Ready ready) {
     if (scope_.request.last_evaluation) scope_.request.last_evaluation->set_ending(false);
     const LoopEnd before = *ended;
     ended = co_await loop.resume(std::move(closed).error());
-    // True if the job ended while this worker, which had already done its part, tried to reach lost servers again.
+    // True if the job ended while this worker, whose part of the training was done, tried to reach lost servers again.
     const bool over = !ended && !scope_.leads() && ended.error().kind() == ErrorKind::kCancelled && !ended.error().cause();
     if (over) ended = before;
     job_is_over_ = over;

@@ -26,7 +26,7 @@ class Channel {
   /// Takes `message` if fewer than `bytes_max` bytes are queued (so one message may exceed the bound), no sender waits and
   /// the channel is open. Otherwise leaves it alone.
   Push push(Message& message) { return push_as(Sender::kWillNotWait, message); }
-  /// As push(), but on kFull the caller then counts as waiting until stop_waiting().
+  /// As push(), but if it returns kFull, the caller counts as a waiting sender from then on, until stop_waiting().
   Push push_or_wait(Message& message) { return push_as(Sender::kWillWait, message); }
   /// As push(), for the sender that has waited longest: takes `message` even if the channel is full, but not if closed.
   Push push_waiting(Message& message) { return push_as(Sender::kHasWaited, message); }
@@ -34,8 +34,8 @@ class Channel {
   void credit_noticed();
   bool has_credit() const;
 
-  /// Returns the next message, or nothing if there is none yet; consumer_ready() is then called later. Returns the reason
-  /// of the close as error once the channel is closed and empty. Consumer only.
+  /// Returns the next message. If there is none yet, returns nothing, and consumer_ready() is called when one arrives. Once
+  /// the channel is closed and empty, returns the reason of the close as error. Only the consumer may call this.
   Result<std::optional<Message>> pop_or_arm();
   std::optional<Message> pop();
   bool empty() const;

@@ -129,8 +129,8 @@ class Buffer {
   // The source of a pool's block. Null: header and data are one block of ordinary memory.
   BlockSource* source_ = nullptr;
   mutable std::atomic<uint32_t> references_{1};
-  // Accessed with relaxed memory order: the caller of retire() has a reference, and dropping it later by release() makes
-  // the change visible to the thread that drops the last reference.
+  // Relaxed memory order is enough: the caller of retire() has a reference, which it drops later. Its call of release()
+  // makes the change visible to the thread that drops the last reference and reads this flag.
   mutable std::atomic<bool> retired_{false};
 };
 

@@ -350,11 +350,12 @@ class Dataset {
   bool has_shard() const;
   /// True if trainers get different elements for another reason than an unseeded shuffle: shard, or GeneratorOptions.
   bool depends_on_trainer() const;
-  /// True if trainers that shuffle in different orders then divide the elements by shard (some are lost, some repeat).
+  /// True if trainers shuffle in different orders before each takes its shard. Then some elements are in no shard, and
+  /// others in several.
   bool unseeded_shuffle_before_shard() const;
   /// True if this dataset and `other` are parts (take, skip) of the same shuffled dataset, and the order of the shuffle
-  /// changes with each iteration or pass. Elements of one part then appear in the other, too. The shuffled datasets of
-  /// both count as the same even if only their functions (map, filter, generators) differ.
+  /// changes with each iteration or pass. Elements of one part then appear in the other, too. Two shuffled datasets count
+  /// as the same if they differ in nothing but the functions that were given to map, filter or generators.
   bool overlaps_by_shuffle(const Dataset& other) const;
   /// Whether the dataset ends; nullopt if that is not known (generators).
   std::optional<bool> is_finite() const;

@@ -43,9 +43,9 @@ struct TensorSummary {
 };
 
 struct EventWriterOptions {
-  /// An event that is added this long after the last flush causes the next flush. The buffer then goes to the file.
+  /// If an event is added this long after the last flush, or later, the writer flushes: all buffered events go to the file.
   Duration flush_interval = std::chrono::seconds(10);
-  size_t buffer_bytes_max = size_t(1) << 18;  ///< If the buffer has more bytes, it is written.
+  size_t buffer_bytes_max = size_t(1) << 18;  ///< More bytes of events than this are not buffered, but written.
   std::string host = {};                      ///< The host in the file name. Default: that of env.process().
   bool makes_folder = true;                   ///< If false, a missing folder is an error.
   /// If true, a failed write is no error: a warning is logged, the events of the next minute are dropped, and later events
