@@ -20,7 +20,7 @@ inline constexpr size_t kPositionBytesMax = 64 * 1024;
 inline constexpr size_t kScalarCountMax = 65536;
 inline constexpr size_t kOrderPushesMax = 1 << 20;
 inline constexpr uint32_t kVerifierDepthMax = 8;
-inline constexpr uint32_t kVerifierTablesMax = 8;  // FlatBuffers tables in one body; a valid body has two.
+inline constexpr uint32_t kVerifierTablesMax = 8;  // The most FlatBuffers tables in one body (a valid one has two).
 
 /// The union member for `kind`; NONE for a kind that has no body or does not exist.
 inline wire::Any wire_type(MessageKind kind) {

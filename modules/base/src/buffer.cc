@@ -111,7 +111,8 @@ struct BufferPool::State {
   // `mutex` guards all members below.
   size_t retained_bytes_max = 0;
   size_t idle_bytes = 0;
-  // Keyed by capacity. The newest buffer is taken first, since it may still be in the processor's cache.
+  // The idle buffers, by capacity. get() takes the one that was released last, since it may still be in the processor's
+  // cache.
   std::map<size_t, std::vector<Buffer*>> idle;
   // By capacity: how many buffers were freed because of retained_bytes_max. Each new allocation of this capacity subtracts
   // one.

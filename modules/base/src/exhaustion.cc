@@ -131,8 +131,8 @@ void write_line(const char* begin, std::string_view sentence) {
 
 constexpr size_t kFaultProbeBytes = 8 * kMiB;
 
-/// A write to unmapped memory has two causes: a bug, or an allocation that failed. If no memory is left, the second is
-/// assumed.
+/// The handler of SIGSEGV, which has two causes: a bug, or an allocation that failed. If no memory is left, the second is
+/// assumed: prints that memory ran out, and ends the process.
 extern "C" void shoal_on_fault(int number) {
   if (!has_memory_left(kFaultProbeBytes)) {
     constexpr std::string_view kText =

@@ -151,7 +151,7 @@ void VirtualEnvironment::kill() {
     dropped.push_back(std::move(entry->second.work));
     entry = world_.queue.erase(entry);
   }
-  // Resumes all waiting coroutines. They unwind, since each further call returns Cancelled.
+  // Resumes all waiting coroutines. From now on their calls return Cancelled, so they come to their ends.
   for (VirtualWaiter* waiter : waiters_) waiter->resume_at(world_.now);
 }
 

@@ -41,7 +41,8 @@ class VirtualWaiter {
 };
 
 struct VirtualWorld::State {
-  using Key = std::pair<SteadyTime, uint64_t>;  // Entries of equal time run in the order in which they were added.
+  // When an entry is due, and a number that counts entries: those of equal time run in the order in which they were added.
+  using Key = std::pair<SteadyTime, uint64_t>;
   struct Happening {
     VirtualEnvironment* env;
     Work work;

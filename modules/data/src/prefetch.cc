@@ -94,8 +94,8 @@ class PrefetchStage final : public BackgroundStage {
     return std::nullopt;
   }
 
-  /// True if another element may be prepared. False before begin(), since a background job of the pass before a restart()
-  /// may still call this function.
+  /// True if another element may be prepared. After a restart(), a background job of the earlier pass may still call this
+  /// function before begin() is called for the new pass. It returns false then.
   bool may_prepare() const { return begun_ && !preparing_ && !final_ && int64_t(ready_.size()) < limit_; }
 
   /// Reads one element into `ready_`. If the input ends or fails, stores that result in `final_`.

@@ -21,8 +21,8 @@ struct ParsedFlags {
   std::optional<double> save_secs;
   std::optional<std::string> cluster;
   std::optional<OnSigterm> on_sigterm;  ///< Unset: SHOAL_ON_SIGTERM decides.
-  std::optional<std::string> predict;   ///< The file to predict for, instead of training.
-  std::optional<double> measure_input;  ///< For how many seconds the input is measured, instead of training.
+  std::optional<std::string> predict;   ///< If set: the program predicts for this file, and does not train.
+  std::optional<double> measure_input;  ///< If set: measures the input for so many seconds, and does not train.
   bool quiet = false;
   bool profile = false;
   bool insecure = false;

@@ -185,8 +185,8 @@ int FileTree::remove(const std::string& path, WallTime now) {
 int FileTree::sync_folder(const std::string& path) {
   const Found found = find(path);
   if (const int number = found.as_folder(); number != 0) return number;
-  // The changes of a folder reach the disk in their order. A rename changes two folders, so before it reaches the disk, the
-  // earlier changes of the second folder have to be synced, too.
+  // The changes of a folder reach the disk in the order in which they were made. A rename from one folder to another
+  // changes both. So before it reaches the disk, all earlier changes of both folders have to reach it, too.
   std::set<const FileNode*> folders{found.node.get()};
   std::vector<Change> synced, left;
   for (auto change = changes_.rbegin(); change != changes_.rend(); ++change) {

@@ -33,7 +33,7 @@ class TextSummary {
   double bytes_mean() const { return count_ == 0 ? 0 : double(bytes_) / double(count_); }
   /// Whether distinct() and the counts of most_frequent() are exact.
   bool is_exact() const { return !overflowed_; }
-  /// The number of different texts; the true number is larger if is_exact() is false.
+  /// The number of different texts. If is_exact() is false, this is distinct_max, and the true number is larger.
   size_t distinct() const { return overflowed_ ? distinct_max_ : counts_.size(); }
   /// The texts that this object remembers, with their counts. In place of a text of more than 256 bytes there is its
   /// beginning with its length and a hash.

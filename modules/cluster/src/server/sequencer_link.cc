@@ -94,7 +94,8 @@ Task<Result<void>> SequencerLink::follow() {
   }
 }
 
-/// False for an order of an earlier model loading (another epoch), or one that was received before.
+/// True if `order` is the one that this shard has to carry out next. False for an order that was received before, or that
+/// belongs to another loading of the model (epoch). DataLoss if orders between it and the last one are missing.
 Result<bool> SequencerLink::is_next(const Message& message, const Order& order) {
   if (message.head.epoch != state_.epoch() || epoch_ != state_.epoch() || order.index <= received_) return false;
   if (order.index != received_ + 1) {

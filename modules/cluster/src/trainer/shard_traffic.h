@@ -20,7 +20,7 @@ struct TrafficBytes {
   uint64_t weights = 0, weights_received = 0;
   TrafficBytes& operator+=(const TrafficBytes& other);
 };
-/// "sent 1.9 MB of gradients instead of 97.0, received 48.5 MB of weights instead of 97.0".
+/// Returns a text such as "sent 1.9 MB of gradients instead of 97.0, received 48.5 MB of weights instead of 97.0".
 std::string to_string(const TrafficBytes& bytes);
 
 /// The fate of a push, which decides what happens to the residual of top-k: the values of a dropped push are added

@@ -31,7 +31,7 @@ struct Measured {
   double first_batch_seconds = 0;
   double seconds = 0;
   uint64_t batches = 0, elements = 0, bytes = 0;
-  bool has_ended = false;  ///< The input ended before the time was over.
+  bool has_ended = false;  ///< True if the input ended before the time for the measurement was over.
   data::InputStatistics stages;
 
   double each_second(uint64_t count) const { return seconds > 0 ? double(count) / seconds : 0; }

@@ -66,7 +66,8 @@ class Channel {
 /// Call this on the senders' strand after credit_ready(): resumes waiting senders in order while the channel has room.
 void release_senders(Channel& channel, WaitQueue& senders);
 
-/// Implement Connection::send() and receive() with a channel. Call them on the strand of `waits`. `peer` is used in errors.
+/// The next two functions implement Connection::send() and receive() with a channel. Call them on the strand of `waits`.
+/// `peer` is the peer's name in errors.
 Task<Result<void>> send_through(std::shared_ptr<Channel> channel, std::shared_ptr<WaitQueue> waits,
                                 std::shared_ptr<const std::string> peer, Message message, Deadline deadline);
 Task<Result<Message>> receive_through(std::shared_ptr<Channel> channel, std::shared_ptr<WaitQueue> waits,

@@ -156,8 +156,8 @@ struct Chunk {
   StepMetrics metrics;              ///< Facts about the step. Only the push's last chunk (`closing`) has them.
   std::span<const std::byte> payload;
 };
-/// A chunk that is written in place, through the spans and set_metrics(). The payload, scalars and metrics of `fields` are
-/// ignored.
+/// A chunk to send, whose contents the caller writes directly into `message`: through the two spans, and by set_metrics().
+/// make_chunk() ignores the payload, the scalars and the metrics of its argument `fields`.
 struct OutgoingChunk {
   Message message;
   std::span<std::byte> payload;

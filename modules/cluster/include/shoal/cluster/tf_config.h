@@ -15,7 +15,7 @@
 namespace shoal::cluster {
 
 enum class TaskMode : uint8_t { kLocal, kDistributed, kEvaluator };
-/// "local", "distributed", "evaluator".
+/// Returns "local", "distributed" or "evaluator".
 std::string_view to_string(TaskMode mode);
 
 /// One task, resolved and checked. The defaults are those of local mode. A RunConfig never changes its TaskConfig.
