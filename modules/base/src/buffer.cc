@@ -218,8 +218,8 @@ Ref<Buffer> BufferPool::get(size_t bytes) {
 
 /// Corrects the statistics after a buffer could not be allocated.
 void BufferPool::forget(size_t capacity) {
-  // `last` may get the last reference to this pool, and then its destructor destroys the pool with its mutex. So it is
-  // declared before the lock, which is released first.
+  // `last` may get the last reference to this pool, and then its destructor destroys the pool with its mutex. So `last` is
+  // declared before the lock: the mutex is unlocked first.
   std::shared_ptr<BufferPool> last;
   std::lock_guard lock(state_->mutex);
   State& state = *state_;
@@ -229,8 +229,8 @@ void BufferPool::forget(size_t capacity) {
 }
 
 void BufferPool::take_back(Buffer* buffer) {
-  // `last` may get the last reference to this pool, and then its destructor destroys the pool with its mutex. So it is
-  // declared before the lock, which is released first.
+  // `last` may get the last reference to this pool, and then its destructor destroys the pool with its mutex. So `last` is
+  // declared before the lock: the mutex is unlocked first.
   std::shared_ptr<BufferPool> last;
   bool keep = false;
   {

@@ -18,7 +18,7 @@ class RunningLock {
   static Result<std::optional<RunningLock>> take(const std::string& path);
   /// The descriptor that a trial's process inherits.
   int number() const { return file_.number(); }
-  /// Writes the process number of the holder into the file, for people.
+  /// Writes `process`, the number of the process that holds the lock, into the file, for people who look there.
   void say(pid_t process) const;
 
  private:

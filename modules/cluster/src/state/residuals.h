@@ -4,9 +4,9 @@
 /// values that the trainer has not sent yet. It is as large as a dense gradient, so trainers send it only for checkpoints.
 ///
 /// hold() begins a snapshot. When a trainer makes its next push, the server's reply asks for the residual that the trainer
-/// had before this push: that is the one that belongs to the snapshot. With synchronous updates no trainer makes a next
-/// push while the chief saves, since all wait for the chief. So the chief announces the checkpoint in its own push of an
-/// update (kStatusSaveBit), and the replies to the other trainers' pushes of this update ask for residuals.
+/// had before this push: that is the one that belongs to the snapshot. If all trainers wait for the chief while it saves
+/// (synchronous updates), no trainer makes a next push in time. So the chief announces the checkpoint in its own push of
+/// an update (kStatusSaveBit), and the replies to the other trainers' pushes of this update ask for residuals.
 #include <map>
 #include <span>
 #include <vector>

@@ -15,7 +15,7 @@ std::optional<std::string> note_on_steps(const Evaluation& evaluation);
 
 /// The reason why only the last step of a training was evaluated.
 enum class OnlyLastStep {
-  kNoCheckpoint,  ///< Training wrote no checkpoint but the last one.
+  kNoCheckpoint,  ///< Training wrote no checkpoint before the last step.
   kStartDelay,    ///< Training ended before the evaluator began to search for checkpoints.
   kThrottle,      ///< Training ended before the evaluator's next search for a checkpoint was due.
 };

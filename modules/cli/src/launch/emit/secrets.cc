@@ -44,7 +44,7 @@ std::string_view name_before(std::string_view word, size_t equals) {
   return word.substr(begin, equals - begin);
 }
 
-/// The secret in a "NAME=VALUE" anywhere in the word.
+/// Describes the secret in a "NAME=VALUE" anywhere in the word; nothing if there is none.
 std::optional<std::string> assigned_secret(std::string_view word) {
   for (size_t equals = word.find('='); equals != std::string_view::npos; equals = word.find('=', equals + 1)) {
     const std::string_view name = name_before(word, equals);
@@ -53,7 +53,7 @@ std::optional<std::string> assigned_secret(std::string_view word) {
   return std::nullopt;
 }
 
-/// The secret in a '"NAME": VALUE' of JSON.
+/// Describes the secret in a member of a JSON object, '"NAME": VALUE', anywhere in the word; nothing if there is none.
 std::optional<std::string> member_secret(std::string_view word) {
   for (size_t end = word.find("\":"); end != std::string_view::npos; end = word.find("\":", end + 1)) {
     const std::string_view name = name_before(word, end);

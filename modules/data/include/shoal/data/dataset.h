@@ -251,10 +251,9 @@ class Dataset {
   ///   Dataset::list_files("data/*.csv").flat_map([&](const Element& name) {
   ///     return Dataset::csv({name.features.single().strings()[0]}, table); })
   Dataset flat_map(DatasetFn fn) const;
-  /// As flat_map(), but several datasets are open at once, and each gives `block` elements at its turn. When a
-  /// dataset ends, its turn ends, too. At its next turn it is replaced by the dataset of the next element. If fn repeats
-  /// each of the elements 1 to 5 six times, a cycle of 2 and a block of 4 give 1111 2222 11 22 3333 4444 33 44 5555 55.
-  /// Raises InvalidArgument for numbers out of range.
+  /// As flat_map(), but several datasets are open at once, and each gives `block` elements at its turn. When a dataset
+  /// ends, its turn ends, too. At its next turn it is replaced by the dataset of the next element. If fn repeats each of
+  /// the elements 1 to 5 six times, a cycle of 2 and a block of 4 give 1111 2222 11 22 3333 4444 33 44 5555 55. Raises InvalidArgument for numbers out of range.
   Dataset interleave(DatasetFn fn, InterleaveOptions options = {}) const;
   /// Windows of `size` elements, which may overlap; each is stacked along a new first dimension. Windows near the end have
   /// fewer elements, unless drop_remainder is set. range(7).window(3, {.shift = 2}): (0 1 2)(2 3 4)(4 5 6)(6). Elements of
@@ -318,14 +317,16 @@ class Dataset {
   Dataset prefetch(int64_t count = -1) const;
   /// Keeps the elements of the first complete pass in memory; later passes read them there. Put it before shuffle.
   Dataset cache() const;
-  /// Writes the elements of the first complete pass to a file, which later passes and runs read until it is deleted. An
-  /// unfinished file has the name `path` with ".unfinished" behind it. Its writer locks a file `path` + ".lock", which
-  /// stays; other iterators meanwhile take their elements from the input. If the file cannot be written, the pass goes on
-  /// without it, with a warning. Iterating ends with DataLoss, naming file and offset, for a damaged file, and with
-  /// FailedPrecondition if fingerprint() shows that another pipeline wrote it: delete the file after changing a function
-  /// or the data. Trainers with different elements (shard, or a shuffle before it) need one file each. A run that resumes
-  /// in its first pass reads the earlier elements again to write them; if the file was deleted or replaced meanwhile, the
-  /// input begins anew, with a warning. Raises InvalidArgument for an empty path, or a dataset that never ends.
+  /// Writes the elements of the first complete pass to the file `path`, which later passes and runs read until somebody
+  /// deletes it. An unfinished file has the name `path` + ".unfinished". Its writer locks the file `path` + ".lock", which
+  /// is not removed afterwards. Iterators that find it locked take their elements from the input. If the file cannot be
+  /// written, the pass goes on without it, with a warning.
+  ///
+  /// Iterating ends with DataLoss, naming file and offset, for a damaged file, and with FailedPrecondition if fingerprint()
+  /// shows that another pipeline wrote it: delete the file after changing a function or the data. Trainers with different
+  /// elements (shard, or a shuffle before it) need one file each. A run that resumes in its first pass reads the earlier
+  /// elements again to write them; if the file was deleted or replaced meanwhile, the input begins anew, with a warning.
+  /// Raises InvalidArgument for an empty path, or a dataset that never ends.
   Dataset cache(std::string path, CacheOptions options = {}) const;
 
   // The functions below walk through the elements of this dataset.

@@ -32,8 +32,8 @@ class Events {
 /// Reads `text`, which must be one JSON value (RFC 8259, without a byte order mark), and calls a function of `events` for
 /// each string, number, key and so on. DataLoss, with the position in bytes from the start, if `text` is something else, if
 /// it has a number beyond the range of double, if lists and objects nest more than `depth_max` deep, or if an object has a
-/// key twice (noticed at the object's end). If a function of `events` returns an error, reading ends with that error. A
-/// longer text needs no deeper stack.
+/// key twice (noticed at the object's end). If a function of `events` returns an error, reading ends with that error. The
+/// use of the stack does not grow with the length of the text.
 Result<void> read_events(std::string_view text, int depth_max, Events& events);
 
 }  // namespace shoal::json
