@@ -80,7 +80,7 @@ class SearchRun {
   std::deque<tuning::TunerAction> actions_;  // Actions of the tuner that are still to be carried out.
   bool carries_out_ = false;
   std::vector<std::pair<int64_t, SteadyTime>>
-      held_back_;  // Trials that wait until their old process has ended, each with the time when the search gives up.
+      held_back_;  // Trials that wait for the end of an earlier process of theirs, and when the search gives up.
   SteadyTime next_look_{};
   uint64_t bytes_of_a_trial_ = 0;  // The memory of the largest trial that has evaluated.
 };
@@ -154,7 +154,7 @@ Result<void> SearchRun::carry_out(const tuning::TunerActions& actions) {
   return {};
 }
 
-/// Starts the process of a trial. If an old process of this trial still runs, adds the trial to held_back_ instead. If the
+/// Starts the process of a trial. If an earlier process of it still runs, adds the trial to held_back_ instead. If the
 /// reason why it cannot start would hold for every trial, returns an error, which ends the search.
 Result<void> SearchRun::begin(int64_t number) {
   auto running = RunningTrial::start(context_.storage, options_, file_, tuner_.trials()[size_t(number)]);
@@ -208,8 +208,8 @@ Result<void> SearchRun::turn() {
 }
 
 /// Waits until a signal comes (SIGCHLD: a process of the search has ended), or until the search has something to do at a
-/// certain time. No signal announces new evaluations, which may end trials early, or the end of a process of an earlier
-/// search. So the search polls for both.
+/// certain time. No signal announces new evaluations, which may end trials early, or the end of an earlier process of a
+/// trial (see held_back_). So the search polls for both.
 void SearchRun::wait() {
   std::optional<SteadyTime> until = tuner_.next_time();
   const auto not_after = [&until](SteadyTime time) { until = std::min(until.value_or(time), time); };

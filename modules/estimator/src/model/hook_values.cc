@@ -44,7 +44,7 @@ Result<void> BuiltModel::check_named_values() {
 
 namespace {
 
-/// Names under which training writes summaries by itself.
+/// True for a name under which training itself writes a summary, so that a model must not use it.
 bool is_reserved_summary(std::string_view name) {
   constexpr std::string_view kOfTheJob[] = {"batches_per_sec", "loss", "staleness", "staleness_max", "dropped", "waiting"};
   if (name.starts_with("job/")) return std::ranges::find(kOfTheJob, name.substr(4)) != std::end(kOfTheJob);

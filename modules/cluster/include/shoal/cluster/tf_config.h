@@ -53,7 +53,7 @@ struct TaskConfig {
   int32_t trainer_index() const;
   /// num_workers, but at least 1, so that dataset.shard(num_trainers, trainer_index) also works in the evaluator.
   int32_t num_trainers() const { return num_workers > 0 ? num_workers : 1; }
-  /// "worker 1", for log lines and errors; "" in local mode.
+  /// The name of the task for log lines and errors, such as "worker 1"; "" in local mode.
   std::string name() const;
 };
 

@@ -253,7 +253,8 @@ class Dataset {
   Dataset flat_map(DatasetFn fn) const;
   /// As flat_map(), but several datasets are open at once, and each gives `block` elements at its turn. When a dataset
   /// ends, its turn ends, too. At its next turn it is replaced by the dataset of the next element. If fn repeats each of
-  /// the elements 1 to 5 six times, a cycle of 2 and a block of 4 give 1111 2222 11 22 3333 4444 33 44 5555 55. Raises InvalidArgument for numbers out of range.
+  /// the elements 1 to 5 six times, a cycle of 2 and a block of 4 give 1111 2222 11 22 3333 4444 33 44 5555 55. Raises
+  /// InvalidArgument for numbers out of range.
   Dataset interleave(DatasetFn fn, InterleaveOptions options = {}) const;
   /// Windows of `size` elements, which may overlap; each is stacked along a new first dimension. Windows near the end have
   /// fewer elements, unless drop_remainder is set. range(7).window(3, {.shift = 2}): (0 1 2)(2 3 4)(4 5 6)(6). Elements of
