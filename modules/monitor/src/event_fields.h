@@ -37,12 +37,12 @@ inline constexpr uint32_t kMetadata = 9;     // SummaryMetadata
 
 namespace metadata_field {
 inline constexpr uint32_t kPluginData = 1;     // PluginData
-inline constexpr uint32_t kPluginName = 1;     // string, inside PluginData
-inline constexpr uint32_t kPluginContent = 2;  // bytes, inside PluginData
+inline constexpr uint32_t kPluginName = 1;     // string, a field of the message PluginData
+inline constexpr uint32_t kPluginContent = 2;  // bytes, a field of the message PluginData
 }  // namespace metadata_field
 
 namespace image_field {
-inline constexpr uint32_t kHeight = 1;  // int32, as is the width
+inline constexpr uint32_t kHeight = 1;  // int32; kWidth is one, too
 inline constexpr uint32_t kWidth = 2;
 inline constexpr uint32_t kColorspace = 3;  // int32: the number of colour channels
 inline constexpr uint32_t kEncoded = 4;     // bytes
@@ -60,7 +60,7 @@ inline constexpr uint32_t kBucket = 7;       // Packed.
 
 namespace shape_field {
 inline constexpr uint32_t kDim = 2;   // repeated Dim
-inline constexpr uint32_t kSize = 1;  // int64, inside Dim
+inline constexpr uint32_t kSize = 1;  // int64, a field of the message Dim
 }  // namespace shape_field
 
 namespace tensor_field {
@@ -83,7 +83,7 @@ namespace struct_field {
 inline constexpr uint32_t kNumber = 2;  // double
 inline constexpr uint32_t kString = 3;
 inline constexpr uint32_t kBool = 4;
-inline constexpr uint32_t kListValues = 1;  // repeated Value, inside ListValue
+inline constexpr uint32_t kListValues = 1;  // repeated Value, a field of the message ListValue
 }  // namespace struct_field
 
 /// The content of the plug-in hparams: HParamsPluginData.
@@ -119,14 +119,14 @@ inline constexpr uint32_t kDescription = 3;
 inline constexpr uint32_t kType = 4;            // DataType: 1 string, 2 bool, 3 float64
 inline constexpr uint32_t kDomainDiscrete = 5;  // ListValue
 inline constexpr uint32_t kDomainInterval = 6;  // Interval
-inline constexpr uint32_t kIntervalMin = 1;     // double, inside Interval
-inline constexpr uint32_t kIntervalMax = 2;     // double, inside Interval
+inline constexpr uint32_t kIntervalMin = 1;     // double, a field of the message Interval
+inline constexpr uint32_t kIntervalMax = 2;     // double, a field of the message Interval
 }  // namespace hparam_info_field
 
 namespace metric_info_field {
 inline constexpr uint32_t kName = 1;  // MetricName
 inline constexpr uint32_t kDisplayName = 3;
-inline constexpr uint32_t kNameGroup = 1;  // string, a field of MetricName; so is kNameTag
+inline constexpr uint32_t kNameGroup = 1;  // string, a field of the message MetricName; so is kNameTag
 inline constexpr uint32_t kNameTag = 2;
 }  // namespace metric_info_field
 
@@ -138,7 +138,7 @@ inline constexpr uint32_t kNumThresholds = 2;  // uint32
 namespace graph_field {
 inline constexpr uint32_t kNode = 1;              // repeated NodeDef
 inline constexpr uint32_t kVersions = 4;          // VersionDef
-inline constexpr uint32_t kVersionsProducer = 1;  // int32, inside VersionDef
+inline constexpr uint32_t kVersionsProducer = 1;  // int32, a field of the message VersionDef
 }  // namespace graph_field
 
 namespace node_field {
@@ -151,7 +151,7 @@ inline constexpr uint32_t kAttribute = 5;  // map<string, AttrValue>
 namespace attribute_field {
 inline constexpr uint32_t kList = 1;        // ListValue of AttrValue
 inline constexpr uint32_t kType = 6;        // DataType of TensorFlow
-inline constexpr uint32_t kListShapes = 7;  // repeated TensorShapeProto, inside ListValue
+inline constexpr uint32_t kListShapes = 7;  // repeated TensorShapeProto, a field of the message ListValue
 }  // namespace attribute_field
 
 inline constexpr int32_t kDTypeFloat = 1;
