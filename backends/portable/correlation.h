@@ -1,8 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Correlations of images with filters, computed as products of packed panels (panels.h). Convolutions use them, and so do
-/// the gradients for the image, which consist of one correlation for each phase of the strides. Only filters, and rows of
-/// images at their borders, are rearranged.
+/// the gradients for the image, which consist of one correlation for each phase of the strides. The filters are packed.
+/// Most of the image is read where it lies: copied are only image rows that have to be padded with zeros, and windows
+/// whose rows are very short.
 ///
 /// Each element of a result is one sum in the order of the filter's rows, columns and input channels, including zeros
 /// beyond the image. If filters have weights that are not finite, positions beyond the image are left out of the sums

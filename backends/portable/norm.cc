@@ -22,7 +22,7 @@ std::unique_ptr<Kernel> make_batch_norm(const KernelRequest& request) {
     const double rows = double(strips.rows());
     float *variances = floats(call.outputs[2]), *inverses = floats(call.outputs[3]);
     for (int64_t c = 0; c < strips.channels; ++c) {
-      // Avoids 0 / 0 for one row, whose squares[c] is 0, or NaN if x is not finite.
+      // With a single row, squares[c] is 0 (or NaN, if x is not finite): 0 / (rows - 1) would be 0 / 0.
       variances[c] = rows == 1 ? float(squares[c]) : float(squares[c] / (rows - 1));
       inverses[c] = inverse_deviation(squares[c] / rows, epsilon);
     }

@@ -50,11 +50,12 @@ struct PanelProduct {
 };
 /// Computes those columns of c = a b that belong to the panels [first, last) of b.
 void multiply(const PanelProduct& product, int64_t first, int64_t last);
-/// Returns how many columns of PanelProduct::ahead a product with this many rows prefetches at most.
+/// A product prefetches columns of PanelProduct::ahead. Returns their largest possible number for a product with this
+/// many rows.
 int64_t columns_ahead(int64_t rows);
 inline void multiply(const PanelProduct& product) { multiply(product, 0, panel_count(product.columns)); }
 
-/// The size of the blocks of a that multiply_transposed() packs: rows, columns, and floats in all.
+/// multiply_transposed() packs its matrix `a` in blocks of this size: rows, columns, and floats in all.
 inline constexpr int64_t kLeftBlockRows = 96;
 inline constexpr int64_t kLeftBlockDepth = 256;
 inline constexpr int64_t kLeftBlockFloats = kLeftBlockRows * kLeftBlockDepth;

@@ -117,9 +117,9 @@ class ExecutorProgram final : public Program {
   std::byte* scratch_ = nullptr;
   ThreadScratch thread_scratch_;
   std::vector<TensorView> fetched_;
-  // A Reader or Writer is the place of a pointer in steps_. The pointer leads into memory that the caller binds to a run,
-  // so each run sets it before the first step. Pointers to variables are not in readers_: variable_readers_ has a list of
-  // them for each variable.
+  // `address` points to a pointer within steps_, through which a kernel reads (Reader) or writes (Writer) memory that the
+  // caller binds to a run. Each run sets these pointers before the first step. Pointers through which kernels read
+  // variables are not in readers_, but in variable_readers_, which has a list for each variable.
   struct Reader {
     const std::byte** address;
     Location from;

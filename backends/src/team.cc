@@ -155,7 +155,9 @@ void Team::take_pieces(int rank, uint64_t job) {
   for (int i = 0; i < pieces; ++i) {
     const int number = (rank + i) % pieces;
     std::atomic<uint64_t>& claim = claims_[size_t(number)].number;
-    uint64_t free = 2 * job;  // The number of a free claim. A late helper finds that of a later job, and takes no piece.
+    // A piece of this job that no thread has taken has this number. A thread that comes too late, when the team has begun
+    // another job, finds a larger number, and takes no piece.
+    uint64_t free = 2 * job;
     if (claim.load(std::memory_order_relaxed) != free) continue;
     if (!claim.compare_exchange_strong(free, free + 1, std::memory_order_acquire, std::memory_order_relaxed)) continue;
     computes_a_piece = true;

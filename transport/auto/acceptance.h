@@ -20,13 +20,13 @@ inline constexpr std::string_view kVerb = "auto";
 inline constexpr std::string_view kByShm = "shm";
 inline constexpr std::string_view kByTcp = "tcp";
 
-/// The listeners that auto opens on shm have addresses of this form with a random number. A peer must not name any other
-/// address.
+/// The transport "auto" opens listeners of the transport "shm". Their addresses consist of this prefix and a random number
+/// of kRendezvousDigits digits. A peer must not name any other address.
 inline constexpr std::string_view kRendezvous = "auto-";
 inline constexpr size_t kRendezvousDigits = 32;
 bool is_rendezvous(std::string_view address);
 
-/// Used on the strand.
+/// The listener of the transport "auto". Use it only on the task's strand (the thread of its event loop).
 class Acceptance final : public std::enable_shared_from_this<Acceptance> {
  public:
   /// Without `by_shm` (null), all peers use tcp.

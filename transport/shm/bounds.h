@@ -6,8 +6,8 @@
 
 namespace shoal::transport::shm {
 
-inline constexpr uint32_t kDescriptors = 128;  ///< How many descriptors the ring of one direction has.
-inline constexpr uint32_t kSlots = 256;        ///< How many buffers of one side the other may keep at a time.
+inline constexpr uint32_t kDescriptors = 128;  ///< How many messages fit into the ring buffer of one direction.
+inline constexpr uint32_t kSlots = 256;        ///< How many of one side's buffers the other side may use at a time.
 inline constexpr size_t kSegmentsMax = 4096;   ///< How many segments of one peer are mapped at a time.
 /// The largest total size of the segments of one peer that are mapped at a time.
 inline constexpr uint64_t kMappedBytesMax = sizeof(void*) == 8 ? uint64_t(64) << 30 : uint64_t(512) << 20;

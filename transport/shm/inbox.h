@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The receiving side of a connection: the descriptors in the ring, the peer's memory, and the buffers in it that are in
-/// use.
+/// The receiving side of a connection: reads descriptions of messages from a ring buffer, maps the peer's shared memory,
+/// and knows which buffers in that memory this process still uses.
 #include <atomic>
 #include <map>
 #include <memory>

@@ -23,9 +23,9 @@ class Outbox {
   Outbox(const Outbox&) = delete;
   Outbox& operator=(const Outbox&) = delete;
 
-  /// Returns buffers that the peer has finished reading to their owners. The result is true if there were any.
+  /// Gives buffers that the peer does not use any more back to their owners. The result is true if there were any.
   Result<bool> take_back();
-  /// Whether the ring has room for a message, and a slot is free.
+  /// True if a message can be put into the ring buffer, and the peer uses fewer than kSlots buffers of this process.
   Result<bool> has_room();
 
   enum class Put : uint8_t {
@@ -52,7 +52,7 @@ class Outbox {
   uint32_t known_read_ = 0;  // How many messages' descriptors the peer has read, as last seen.
   uint64_t in_ring_bytes_ = 0;
   std::array<uint64_t, kDescriptors> costs_{};
-  std::array<Ref<const Buffer>, kSlots> out_;  // By slot: the buffers that the peer may read.
+  std::array<Ref<const Buffer>, kSlots> out_;  // The buffers that the peer may read. It knows each by its index here.
   std::vector<uint32_t> free_slots_;
   std::map<uint64_t, std::weak_ptr<const OwnSegment>> announced_;
   uint64_t seen_ended_ = 0;

@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// A simulated connection: the messages on their way, and the state of both ends. Used on one thread, so without locks. The
-/// state changes only in calls: each call first ends the connection if that was due before, for example after a silence.
+/// state changes only in calls. Each call first ends the connection if its end was due earlier, for example because a peer
+/// was silent for too long.
 #include <algorithm>
 #include <array>
 #include <deque>
@@ -91,7 +92,7 @@ class Wire : public std::enable_shared_from_this<Wire> {
     std::shared_ptr<Process> process;
     Endpoint peer;
     LinkOptions options;
-    std::shared_ptr<void> slot = nullptr;        // Holds one of the listener's connections_max places.
+    std::shared_ptr<void> slot = nullptr;        // Makes this end count against the listener's connections_max.
     std::shared_ptr<WaitQueue> waits = nullptr;  // Null until the connection is accepted.
     std::optional<Error> closed = std::nullopt;
     uint64_t unacknowledged_bytes = 0;        // Bytes that this end has sent and the other end has not acknowledged.

@@ -87,7 +87,9 @@ void WaitQueue::wake_all() {
   // at `now`.
   Link now;
   if (empty()) return;
-  now.insert_before(ends_);  // `now` enters the circular list of waits, and then replaces ends_ in it.
+  // Both lists are circular. `now` takes the place of ends_, which is at both ends of the list with all waits. The list of
+  // ends_ becomes empty.
+  now.insert_before(ends_);
   ends_.unlink();
   while (now.next != &now) end(*static_cast<Wait*>(now.next), WaitEnd::kWoken);
 }

@@ -22,7 +22,8 @@ struct TlsKeys {
 
 /// Derives key and identity by HKDF-SHA256 (RFC 5869) from the token's 32 bytes, without salt, with the infos "shoal 6
 /// tls13 psk" (32 bytes) and "shoal 6 tls13 identity" (16 bytes), where 6 is the protocol version. So peers of different
-/// versions have different keys. The identity is sent unencrypted and reveals nothing of the key. Internal: OpenSSL fails.
+/// versions have different keys. The identity is sent unencrypted and reveals nothing of the key. The error is Internal if
+/// OpenSSL fails.
 Result<TlsKeys> derive_tls_keys(const Token& token);
 
 }  // namespace shoal::transport::tcp

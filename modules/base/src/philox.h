@@ -7,7 +7,8 @@
 namespace shoal::random_detail {
 
 inline constexpr uint32_t kMultiplier0 = 0xD2511F53, kMultiplier1 = 0xCD9E8D57;
-inline constexpr uint32_t kWeyl0 = 0x9E3779B9, kWeyl1 = 0xBB67AE85;  // The golden ratio, and sqrt(3) - 1.
+// 2^32 times the fractional parts of the golden ratio and of sqrt(3).
+inline constexpr uint32_t kWeyl0 = 0x9E3779B9, kWeyl1 = 0xBB67AE85;
 
 inline std::array<uint32_t, 4> philox_block(uint64_t key, uint64_t counter_low, uint64_t counter_high) {
   uint32_t c0 = uint32_t(counter_low), c1 = uint32_t(counter_low >> 32);

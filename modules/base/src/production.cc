@@ -100,11 +100,12 @@ ProductionEnvironment::ProductionEnvironment(ProductionOptions options)
 
 ProductionEnvironment::~ProductionEnvironment() {
   signals_.reset();
-  transports_.clear();  // Before other members are destroyed, since transports may still post work and read the clock.
+  // Destroys the transports before the other members, since transports may still post work and read the clock.
+  transports_.clear();
 }
 
 void ProductionEnvironment::run_until_done(Task<void> entry) {
-  const ComputeMode mode;  // The strand also computes: it applies small updates.
+  const ComputeMode mode;  // This thread also computes: the event loop applies small updates of weights.
   loop_.post([&entry] { entry.start(); });
   loop_.run_until([&entry] { return entry.done(); });
 }
@@ -115,7 +116,9 @@ Task<Result<void>> ProductionEnvironment::sleep_until(SteadyTime when, StopToken
   bool stopped = false;
   std::optional<StopCallback> on_stop;
   if (when <= now()) {
-    loop_.wake(waiter);  // Resumes after the queued work, which code that sleeps in a loop could starve otherwise.
+    // The event loop first does the work that is queued, and then resumes this coroutine. If it resumed the coroutine at
+    // once, a loop of sleeps that end at once would let no other work run.
+    loop_.wake(waiter);
   } else {
     loop_.set_timer(waiter, when);
   }

@@ -56,7 +56,8 @@ Error EarlierSave::unsteady(const std::string& why) {
 /// True if the next save should replace all patches of the table (rows that earlier saves wrote, because they had changed)
 /// by a single patch: because there are too many patches, or because a patch file is mostly unused.
 bool EarlierSave::merges(const Piece& piece) const {
-  constexpr uint64_t kSmallFile = 4096;  // Exceeds a file's header (some hundred bytes): used_ does not count it.
+  // Allows for the header of a file: some hundred bytes, which used_ does not count as used.
+  constexpr uint64_t kSmallFile = 4096;
   const auto is_mostly_dead = [&](const Patch& patch) {
     return reader_->manifest().files[patch.file].bytes > 2 * used_[patch.file] + kSmallFile;
   };
@@ -106,8 +107,9 @@ std::optional<EarlierSave::Found> EarlierSave::find(const Segment& segment) {
   for (const Patch& patch : found.piece.patches) {
     const bool known = links_.contains(patch.file);
     if (!link(patch.file)) return std::nullopt;
-    // The whole patch file is read and verified here, once, since it is short. The file of the table itself is long, and
-    // its checksum is computed later from the bytes that are read for the comparison (is_intact()).
+    // A patch file (the rows that one save wrote) is short, so all of it is read and verified here, unless an earlier call
+    // did so. The file with the table itself is long: its checksum is computed later, from the bytes that are read to
+    // compare them with the new table (is_intact()).
     if (known) continue;
     if (const Result<void> intact = reader_->verify_file(patch.file); !intact) {
       note(intact.error());

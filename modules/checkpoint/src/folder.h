@@ -37,7 +37,8 @@ struct FolderState {
   std::optional<PointerFile> pointer;
   WallTime now;          ///< The present time on the clock of the folder's file system.
   bool held = false;     ///< True if this process has locked the folder: it may remove files of any age.
-  std::string own = {};  ///< Files whose names end so belong to the save in progress, and stay. Empty: no save.
+  /// The ending of the file names of the save in progress: files with this ending are not removed. Empty: no save.
+  std::string own = {};
 };
 
 /// Removes what killed saves left: temporary files, data files that no index names, and checkpoints with an `.unlisted`

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Turns the rows of a table into the features of an export.
+/// Turns the rows of a table into features, the inputs of an exported model.
 #include <span>
 #include <string>
 #include <vector>

@@ -33,7 +33,7 @@ Result<Tensor> read_tensor(StateReader& in) {
     dims.push_back(dim);
   }
   const Result<Shape> shape = Shape::checked(dims);
-  // Every element takes at least one byte, so a shape with more elements than bytes left is damage.
+  // Every element takes at least one byte. So if the shape has more elements than `in` has bytes left, `in` is damaged.
   if (!dtype || !shape || uint64_t(shape->elements()) > in.left()) return damaged_position();
   if (*dtype == DType::kString) {
     std::vector<std::string> texts;

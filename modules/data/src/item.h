@@ -116,7 +116,8 @@ class Item {
 
   /// Makes the item the only owner of its element: an element that it only refers to is copied into its own storage.
   Element& materialise(BufferPool& pool);
-  /// As materialise(), but for reading only: copies a row of tensors, but not an element that other items share.
+  /// Returns the item's element for reading. If the item only refers to a row of tensors, the row is copied as by
+  /// materialise(); an element that other items share is not copied.
   const Element& readable(BufferPool& pool);
   /// Moves the element out of the item, so that several items can refer to it. The numbers of the file records that the
   /// element was read from move with it.

@@ -25,7 +25,7 @@ class HeaderBytes final : public ByteSource {
 
 /// The type and the shape that the rows of all files have.
 struct RowType {
-  std::string path;  ///< The file that was opened first, for errors about other files.
+  std::string path;  ///< The file that was opened first. Errors name it if the rows of another file differ from its rows.
   DType dtype = DType::kFloat32;
   Shape shape;
   std::string text() const { return path + " has rows of " + std::string(to_string(dtype)) + " " + to_string(shape); }

@@ -88,7 +88,7 @@ class SplitByKeyStage final : public OneInputStage {
   }
 
   Result<Column> find_key(const Item& item) {
-    if (at_ < item.features()) {  // Most often, the key is where it was in the last element.
+    if (at_ < item.features()) {  // Looks first where the previous element had the key: most often it is there again.
       if (const Column key = item.column(at_); *key.name == rule_.key) return key;
     }
     std::string names;

@@ -32,7 +32,7 @@ class BatchFiller {
   /// Adds the next element. If `next` is the only owner of its texts, they are not copied: the batch takes them, and
   /// `next` gets old texts of the batch in exchange. InvalidArgument if `next` is not like the first element.
   Result<void> add(Item& next);
-  /// Ends the batch; it gets as many rows as elements were added.
+  /// Ends the batch, which then has one row for each element that was added.
   void finish(Item& batch);
 
  private:

@@ -26,7 +26,8 @@ Error in_user_function(Error error, std::string_view what, const std::string& wh
     if (typeid(exception) != typeid(Exception)) return std::move(placed).with_cause(cause);
     return Error(placed).with_cause(std::make_exception_ptr(Exception(placed)));
   } catch (const std::logic_error&) {
-    const bool unknown = error.kind() == ErrorKind::kInternal;  // Another kind, such as exhausted memory, stays as it is.
+    // Only kInternal, the kind for exceptions that are not known better, is replaced. Any other kind stays.
+    const bool unknown = error.kind() == ErrorKind::kInternal;
     return Error(unknown ? ErrorKind::kInvalidArgument : error.kind(), sentence).with_cause(cause);
   } catch (...) {
     return std::move(placed).with_cause(cause);

@@ -1,15 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The numbers in zip archives, for the reader and the writer. All of them
-/// are little-endian.
+/// The numbers in zip archives, for the reader and the writer. All of them are little-endian.
 ///
 ///   local header   signature, version needed, flags, method, time, date, CRC-32, packed bytes, bytes, lengths of the name
 ///                  and of the extra fields; name; extra fields; then the bytes of the member
 ///   directory      for each member: signature, version made by, version needed, flags, method, time, date, CRC-32, packed
 ///                  bytes, bytes, lengths of name, extra fields and comment, disk, attributes (2 and 4 bytes), offset of
 ///                  the local header; name; extra fields; comment
-///   zip64 end      signature, bytes of the rest (8 bytes), versions, disks, members (8 bytes, twice), bytes of the
-///                  directory (8 bytes), offset of the directory (8 bytes)
+///   zip64 end      signature, bytes of this part that follow this number (8 bytes), versions, disks, members (8 bytes,
+///                  twice), bytes of the directory (8 bytes), offset of the directory (8 bytes)
 ///   locator        signature, disk, offset of the zip64 end, number of disks
 ///   end            signature, disks, members (twice), bytes and offset of the directory, length of the comment; comment
 #include <cstddef>
@@ -27,7 +26,7 @@ inline constexpr uint16_t kZipStored = 0, kZipDeflated = 8;
 inline constexpr uint16_t kZipEncryptedFlag = 1 << 0, kZipPatchFlag = 1 << 5, kZipUtf8Flag = 1 << 11,
                           kZipMaskedFlag = 1 << 13;
 inline constexpr uint16_t kZip64ExtraId = 1;
-/// In the place of a number, this value means that the zip64 part has the number.
+/// If a field of 16 or 32 bits has this value, its number is too large, and the archive stores it in a zip64 field.
 inline constexpr uint16_t kZip64Mark16 = 0xffff;
 inline constexpr uint32_t kZip64Mark32 = 0xffffffff;
 

@@ -22,7 +22,7 @@ constexpr auto kFamilies = {
     rules::add_unary_ops,   rules::add_arrange_ops,          rules::add_lookup_ops,    rules::add_matmul_ops,
     rules::add_norm_ops,    rules::add_conv2d_transpose_ops, rules::add_clipping_ops,  rules::add_input_ops};
 
-/// The passes that apply `rewrites` access this many of an op's first inputs without checking that the op has them.
+/// Passes that apply `rewrites` to an op do not check how many inputs the op has. Returns how many it must have.
 int inputs_looked_at(const Rewrites& rewrites) {
   if (rewrites.addition || rewrites.mask || rewrites.spreads_to_maxima) return 2;
   const bool one = rewrites.changes_nothing || rewrites.idempotent || !rewrites.activation.empty() ||

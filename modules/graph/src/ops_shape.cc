@@ -64,7 +64,8 @@ std::vector<Value> view_gradient(const GradientRequest& request) {
   return result;
 }
 
-/// The axes of `from` whose symbols do not occur in `shape`. Of a symbol that `shape` has n times, leaves out n axes.
+/// The axes of `from` whose symbols do not occur in `shape`. If a symbol occurs n times in `shape`, n of the axes with this
+/// symbol are not returned.
 std::vector<int> axes_left(const DimShape& from, const DimShape& shape) {
   std::vector<Dim> taken;
   for (const Dim& dim : shape.dims()) {

@@ -105,8 +105,8 @@ bool numbers_of(const TensorParts& tensor, std::vector<double>& numbers) {
   return true;
 }
 
-/// Takes a tensor of texts as one text with a line for each element. TensorFlow 2 writes images as width, height and the
-/// encoded images; the first image is taken.
+/// Sets `value` to one text, with a line for each element of a tensor of texts. But if the tensor is for TensorBoard's
+/// image plug-in, its elements are width, height and the encoded images: then `value` becomes the first image.
 void take_texts(TensorParts& tensor, EventValue& value) {
   if (value.plugin == "images") {
     if (tensor.texts.size() < 3) return;
@@ -204,7 +204,8 @@ std::vector<EventValue> decode_message(pbf_reader message) {
       default: message.skip();
     }
   }
-  for (EventValue& value : values) {  // Fields come in any order, so time and step may come last.
+  // Sets time and step in all values only now: an event's fields come in any order, so these may follow the values.
+  for (EventValue& value : values) {
     value.wall_time = wall_time;
     value.global_step = global_step;
   }

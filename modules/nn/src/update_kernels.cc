@@ -33,8 +33,8 @@ SHOAL_ALWAYS_INLINE int32_t largest_of(int32_t so_far, float written) {
   return bits > so_far ? bits : so_far;
 }
 
-/// The largest of `so_far` and the magnitudes of both values, as bits. Compares the two values with each other first, so
-/// that iterations of a loop, which wait for `so_far`, wait for one comparison and not for two.
+/// The largest of `so_far` and the magnitudes of both values, as bits. Compares the two values with each other first. So
+/// when a loop passes each result to the next call as `so_far`, only one comparison per iteration has to wait for it.
 SHOAL_ALWAYS_INLINE int32_t largest_of(int32_t so_far, float written, float also) {
   const int32_t bits = magnitude_bits(written);
   const int32_t larger = largest_of(bits, also);

@@ -13,7 +13,7 @@ bool is_kept(const SlotRow& slot, const UpdateRule& rule) {
   return !slot.name.empty() && (slot.only_with < 0 || rule.constants[size_t(slot.only_with)] != 0);
 }
 
-/// The row of slot number `slot` among the slots that the rule has.
+/// The description of slot number `slot`. Slots that `rule` does not have, because a constant is 0, are not counted.
 const SlotRow& slot_row(const UpdateRule& rule, int slot) {
   for (const SlotRow& row : row_of(rule).slots) {
     if (is_kept(row, rule) && slot-- == 0) return row;

@@ -45,7 +45,7 @@ std::optional<Goal> implied_goal(std::string_view metric) {
       word.clear();
     }
   }
-  if (less) return Goal::kMin;  // First, since "accuracy_loss" is a loss.
+  if (less) return Goal::kMin;  // Takes precedence over `more`: "accuracy_loss" is a loss.
   return more ? std::optional(Goal::kMax) : std::nullopt;
 }
 

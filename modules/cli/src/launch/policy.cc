@@ -16,8 +16,8 @@ namespace {
 constexpr Duration kFirstNote = std::chrono::seconds(10);
 constexpr Duration kNoteEvery = std::chrono::seconds(60);
 
-/// Says in words why another start of the task would fail in the same way: for the exit statuses for which
-/// is_permanent_status() returns true. Null for all others, since another start may then succeed.
+/// Returns in words why another start of the task would fail in the same way, if is_permanent_status() is true for its exit
+/// status. Null for any other status, since another start may then succeed.
 const char* permanent(const Ending& ending) {
   if (ending.signal != 0) return nullptr;
   switch (ending.status) {
@@ -49,7 +49,8 @@ Actions JobPolicy::ended(size_t task, const Ending& ending, SteadyTime now) {
   SHOAL_CHECK(entry.runs);
   entry.runs = false;
   // SIGINT or SIGTERM, sent to ask a task to end, kills the task only if it does not handle signals yet. Such a task had
-  // nothing to save, so its status counts as 0. The chief's counts as 0 only if the job is to be continued later.
+  // nothing to save, so its status counts as 0. But that of the chief counts as 0 only if the job will be continued
+  // later.
   const bool told = phase_ == Phase::kInterrupted;
   const bool unheard = told && (ending.signal == SIGINT || ending.signal == SIGTERM);
   const bool gave_way = told && (ending.gave_way() || (unheard && told_to_give_way_));
@@ -107,7 +108,8 @@ Actions JobPolicy::interrupted(int signal, SteadyTime now) {
     phase_ = Phase::kStopping;
     send_all(SIGKILL);
   } else {
-    // In Phase::kMoving every task has got a SIGKILL already, since new ports are chosen; no other signal is needed.
+    // In Phase::kMoving all tasks are to be started again with other ports. They have got a SIGKILL for this already, and
+    // need no further signal.
     const bool moving = phase_ == Phase::kMoving;
     say("a signal: each task saves what it has to and leaves; a second one ends the job at once");
     phase_ = Phase::kInterrupted;
@@ -177,7 +179,7 @@ void JobPolicy::chief_ended(SteadyTime now) {
   phase_ = Phase::kFinishing;
   limit_ = now + options_.stop_limit;
   for (Entry& entry : tasks_) {
-    // Cancels planned restarts, except the evaluator's: only the last evaluation is still to be done.
+    // Cancels planned restarts. Only the evaluator is still restarted, since the last evaluation is still to be done.
     if (entry.task.role != Role::kEvaluator) entry.start_at.reset();
     if (entry.task.role == Role::kEvaluator && (entry.runs || entry.start_at)) {
       evaluation_limit_ = now + options_.last_evaluation_limit;
@@ -278,7 +280,7 @@ void JobPolicy::after_an_end(SteadyTime now) {
   if (any_runs() || any_waits()) return;
   switch (phase_) {
     case Phase::kTraining:
-    case Phase::kMoving: break;  // Not reached: in both phases some task runs or will be started.
+    case Phase::kMoving: break;  // Not reached: in kTraining and kMoving some task runs or will run.
     case Phase::kFinishing:
     case Phase::kStopping: over_ = failure_; break;
     case Phase::kInterrupted: over_ = status_of_all(); break;

@@ -24,7 +24,8 @@ class TaskProcess {
 
   /// Sends SIGINT, SIGTERM or SIGKILL to the task and to everything that it started.
   void send(int signal, SteadyTime now);
-  /// read() takes what the ready streams have, about 256 KiB of each at most; write() sends what the ssh process accepts.
+  /// read() reads the process's output and error stream, if these are ready: about 256 KiB of each at most. write() sends
+  /// as many commands as the ssh process accepts.
   void read(bool output_is_ready, bool errors_are_ready);
   void write() {
     if (link_) link_->write();
@@ -36,7 +37,7 @@ class TaskProcess {
   std::optional<SteadyTime> next_time() const { return link_ ? link_->next_time() : std::nullopt; }
   void time_passed(SteadyTime now);
 
-  /// How the process ended, once its group is gone.
+  /// How the process ended. Call it once no process of its process group is left.
   Ending ending() const;
   /// True if the script that runs the task on another machine has reported that the task listens at its address.
   bool listens() const { return link_ && link_->listens(); }

@@ -47,8 +47,8 @@ std::string rank_text(const Place& place) {
          std::to_string(place.size);
 }
 
-/// Addresses whose ports are computed from the name of the run. If one port is taken, ranks try the next: another job
-/// that listens there refuses the join, since the names of the runs differ.
+/// Addresses at which the ranks of a job can find each other; the ports are computed from the name of the run. If another
+/// job listens at one port, it refuses these ranks, since its run has another name, and they try the next port.
 std::vector<std::string> derived_addresses(std::string_view host, std::string_view run) {
   constexpr uint64_t kCandidates = 4;
   std::vector<std::string> addresses;

@@ -117,7 +117,8 @@ class PartsBuilder : public nlohmann::json_sax<Json> {
     return !keeps() || place(Json(std::forward<T>(value))) != nullptr;
   }
 
-  /// Stores `value` in the open list, or under the last key. Returns the stored value, or null after too many values.
+  /// Stores `value` at the end of the innermost list that is not closed yet or, in an object, under the key that was read
+  /// last. Returns the stored value, or null after too many values.
   Json* place(Json value) {
     if (++kept_count_ > kTfConfigEntriesMax) {
       fail("more than " + std::to_string(kTfConfigEntriesMax) + " entries");

@@ -19,7 +19,8 @@ Task<Result<void>> restore_arena(ModelDelivery to, size_t shard, ArenaIndex aren
   const std::string name = arena_name(arena);
   for (const Segment& segment : to.plan.shards[shard].segments) {
     if (residual_trainer(arena) < 0 && arena > nn::slot_count(segment.variable.rule)) continue;
-    if (!restore.holds(segment, arena)) continue;  // Not saved: keeps the server's initial values.
+    // If the checkpoint lacks this segment, the server keeps its initial values.
+    if (!restore.holds(segment, arena)) continue;
     Ref<Buffer> buffer = to.env.buffers().get(segment.bytes);
     const auto read = [&] { return restore.read(segment, arena, buffer->bytes()); };
     SHOAL_CO_TRY_VOID(co_await compute(to.env, read));
@@ -61,7 +62,8 @@ Task<Result<void>> load_shard(ModelDelivery to, size_t shard, RestoreSource* res
   for (ArenaIndex arena = 0; arena <= to.plan.shards[shard].slot_count; ++arena) {
     SHOAL_CO_TRY_VOID(co_await restore_arena(to, shard, arena, *restore, deadline));
   }
-  for (const int trainer : restore->info().residuals) {  // Each trainer later fetches its own residual.
+  // Sends the saved residuals (what top-k compression left out of gradients). Each trainer later fetches its own one.
+  for (const int trainer : restore->info().residuals) {
     if (to.gradients != transport::Encoding::kTopK) break;
     if (to.plan.shards[shard].segments.empty()) {
       SHOAL_CO_TRY_VOID(co_await restore_padding(to, shard, residual_arena(trainer), deadline));

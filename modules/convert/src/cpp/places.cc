@@ -20,7 +20,8 @@ std::vector<NodeId> computed_nodes(const Graph& graph, const std::vector<Value>&
   std::vector<bool> needed(graph.nodes().size());
   for (const Value& value : values) needed[size_t(value.node())] = true;
   std::vector<NodeId> ids;
-  for (size_t id = needed.size(); id-- > 0;) {  // Backwards: the inputs of a node have smaller ids.
+  // Goes from the last node to the first, so that it visits a node before the inputs of the node, which have smaller ids.
+  for (size_t id = needed.size(); id-- > 0;) {
     if (!needed[id]) continue;
     ids.push_back(NodeId(id));
     const Node& node = graph.node(NodeId(id));

@@ -128,7 +128,7 @@ ImageBox random_part(const ImageShape& shape, const RandomResizedCropOptions& op
   for (int i = 0; i < kTries; ++i) {
     const double area = double(shape.pixels()) * uniform_between(options.area_min, options.area_max, random);
     const double ratio = double_exp(uniform_between(log_min, log_max, random));
-    // std::sqrt is correctly rounded on every machine.
+    // std::sqrt rounds correctly on every machine, so equal random numbers give the same box everywhere.
     const double width = std::sqrt(area * ratio) + 0.5, height = std::sqrt(area / ratio) + 0.5;
     if (width < 1 || height < 1 || width >= double(shape.width + 1) || height >= double(shape.height + 1)) continue;
     ImageBox box{0, 0, int64_t(height), int64_t(width)};

@@ -18,7 +18,8 @@ class BatchesWithRows final : public data::Iterator {
       SHOAL_TRY(const bool more, all_->next(batch));
       if (!more) return false;
       const Result<int64_t> rows = batch_size(batch);
-      if (!rows || *rows > 0) return true;  // A batch with unequal numbers of rows is refused later, by input_types().
+      // `rows` is an error if the batch's tensors differ in their number of rows; input_types() refuses such a batch later.
+      if (!rows || *rows > 0) return true;
       env_.log().warning_once("batch without rows",
                               "batch " + std::to_string(all_->ordinal()) +
                                   " of the input has no rows and is skipped; later ones are skipped without a warning");

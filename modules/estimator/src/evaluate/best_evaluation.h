@@ -23,8 +23,8 @@ struct PastEvaluations {
 Result<PastEvaluations> read_evaluations(Storage& storage, const std::string& folder, std::optional<int64_t> without = {});
 
 /// Returns the evaluation with the lowest loss among `last` and those in the event files of `folder`; of equal losses, that
-/// of the earliest step. `last` (which may be empty) replaces the numbers that the files have for its step, since its own
-/// are exact. Empty if no loss is a number. Skips evaluations that cannot be read, because only reports need the result.
+/// of the earliest step. `last` may be empty. Its numbers are exact, so they replace those that the files have for the same
+/// step. Empty if no loss is a number. Skips evaluations that cannot be read, because only reports need the result.
 Metrics best_evaluation(Storage& storage, const std::string& folder, const Metrics& last);
 
 }  // namespace shoal

@@ -95,7 +95,8 @@ class EarlyStopping final : public Hook {
   const StopRule rule_;
   const EarlyStoppingOptions options_;
   IntervalTimer timer_;
-  uint64_t evaluations_ = 0;  // RunContext::evaluations() when results were last read. saves_ is RunContext::saves() then.
+  // The values of RunContext::evaluations() and RunContext::saves() at the time when this hook last read results.
+  uint64_t evaluations_ = 0;
   uint64_t saves_ = 0;
   std::optional<int64_t> start_step_;  // The global step at which the present start of training began.
 };

@@ -11,7 +11,7 @@ namespace shoal {
 class LocalEvaluation final : public CheckpointListener {
  public:
   enum class Last {
-    kInTraining,  ///< end() makes the last evaluation, before training ends.
+    kInTraining,  ///< LocalEvaluation::end() makes the last evaluation, before training ends.
     /// evaluate_last() makes the last evaluation after the job's end, so that no other task has to wait for it. Used at
     /// max_steps and after an interrupt. At max_steps, a master that is killed during this evaluation finds at its next
     /// start that the job has ended, and only evaluates again. After an interrupt the job has only 20 s to end. In all
@@ -40,7 +40,7 @@ class LocalEvaluation final : public CheckpointListener {
   /// For Last::kAfterTheJobsEnd: tells this object whether the job ends now, so that the next checkpoint is the last one.
   /// Call it on the strand.
   void set_ending(bool ending) { ending_ = ending; }
-  /// For Last::kAfterTheJobsEnd: makes the last evaluation, which end() has not made. Call it on the compute thread.
+  /// For Last::kAfterTheJobsEnd: makes the last evaluation, unless end() has completed it. Call it on the compute thread.
   Result<void> evaluate_last();
 
   const Evaluating& evaluating() const { return evaluating_; }
@@ -68,7 +68,7 @@ class LocalEvaluation final : public CheckpointListener {
   std::optional<uint64_t> first_step_;
   std::optional<SteadyTime> last_started_;
   std::optional<uint64_t> last_step_;
-  std::optional<uint64_t> skipped_step_;  // The newest step whose evaluation the throttle forbade.
+  std::optional<uint64_t> skipped_step_;  // The newest step that was not evaluated because of EvalSpec::throttle_secs.
   int64_t evaluation_count_ = 0;
   bool told_to_end_ = false;  // The user's EvalListener ended the evaluations.
   bool ending_ = false;

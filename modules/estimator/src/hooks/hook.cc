@@ -19,7 +19,7 @@ void add(NamedValues& fetches, std::string name, Value value) {
   }
 }
 
-/// "the loss", "a prediction"
+/// Puts an article before `what`: "the loss", "a prediction".
 std::string with_article(std::string_view what) { return (what == "loss" ? "the " : "a ") + std::string(what); }
 
 }  // namespace

@@ -48,8 +48,9 @@ Task<Result<void>> TrainEnd::nothing_to_do() {
         "; there is nothing to do (a larger max_steps goes on from there, another model_dir begins anew)");
     end_ = {step, 0, checkpoint::EndReason::kMaxSteps};
   }
-  // Writes the end mark (the file that says that training has ended), unless an earlier one is still there.
-  // TrainerFolder::look() may have removed that one, before the checkpoint showed that nothing is left to train.
+  // Writes the end mark (the file that says that training has ended), unless an earlier start wrote it and it is still
+  // there. It may be missing, since TrainerFolder::look() can remove it before the checkpoint shows that nothing is left to
+  // train.
   if (scope_.request.write_end_mark && folder_.has_checkpoint() && !folder_.keeps_mark()) {
     SHOAL_CO_TRY_VOID(co_await compute(scope_.env, &TrainEnd::write_end_mark, this));
   }
@@ -98,7 +99,8 @@ Task<void> TrainEnd::fail(Error why) {
     if (!has_servers() || scope_.is_stranger) co_return;
     Error named = std::move(why).with_context(scope_.config().task().name());
     Result<void> told = co_await servers()->tell_failure(std::move(named), scope_.env.after(kLeaveTimeout));
-    // An error is ignored. A chief that does not hear of the failure still saves when a signal stops it.
+    // Ignores an error of the message. A chief that does not hear of this failure still saves a checkpoint when a signal
+    // stops it.
     static_cast<void>(told);
     co_await leave();
     co_return;

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The model_dir of a trainer: its run, the checkpoint from which training continues, the number of this start, and the end
-/// mark.
+/// The model_dir of a trainer: the run that it belongs to, the checkpoint from which training continues, the number of this
+/// start, and the end mark (the file that says that training has ended).
 #include <memory>
 #include <optional>
 #include <string>
@@ -61,7 +61,8 @@ class TrainerFolder {
   const CheckpointSource* checkpoint() const { return source_.get(); }
   /// This run's own folder within RunConfig::spare_dir(); empty: none. Called by the leading task after look().
   std::string spare_dir() const;
-  /// True if this task found an end mark when it started, and has not removed it.
+  /// True if this task found an end mark (the file that says that training has ended) when it started, and has not removed
+  /// it.
   bool keeps_mark() const { return mark_at_start_ && !run_begun_; }
   bool was_marked() const { return mark_at_start_.has_value(); }
   /// This run's description, stored in each checkpoint (encode_run()). Called by the leading task after look().
@@ -97,7 +98,7 @@ class TrainerFolder {
   std::unique_ptr<CheckpointSource> source_;
   bool checkpoint_is_fresh_ = false;
   std::optional<int64_t> max_steps_;
-  EndOfJob end_of_job_;                               // Reads the end mark, for workers.
+  EndOfJob end_of_job_;                               // Tells a worker whether model_dir says that the job has ended.
   std::optional<checkpoint::EndMark> mark_at_start_;  // The end mark that the leading task found at its start.
   // The number of this start among all starts of the run. If nothing is left to train, this start gets no number, and
   // the member has the number of the newest start before it.

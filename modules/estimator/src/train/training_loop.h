@@ -91,7 +91,7 @@ class TrainingLoop {
   bool ends_quietly(const Error& error);
   /// True once ends_quietly() has returned true: a value is NaN or infinite, so no further checkpoint is saved.
   bool is_poisoned() const { return poisoned_; }
-  /// True if recovery may help against `error`.
+  /// True if `error` comes from a lost server, so that training may continue after LoopOptions::recover.
   bool is_recoverable(const Error& error) const;
 
  private:
@@ -154,7 +154,8 @@ class TrainingLoop {
   // overwrite the last batch, from which final values are computed.
   data::Batch next_batch_;
   Running running_;  // The run of a program that is under way, for one replica and its batch.
-  std::vector<Tensor> kept_values_;  // Copies of the values for hooks, which the next replica's program would overwrite.
+  // Copies of values for hooks. The originals lie in memory that the next replica's program overwrites.
+  std::vector<Tensor> kept_values_;
   std::vector<double> scalars_;
   std::vector<cluster::RowGradients> row_gradients_;  // Views into the program's memory, set after each run.
   std::vector<float> scalar_values_;                  // Values of the program that nn::compute_scalars() needs.

@@ -16,7 +16,7 @@ struct WorkerWaitOptions {
   std::optional<int64_t> max_steps;
   SteadyTime made_ready{};      ///< The time when the chief last brought the model to the servers, or found it there.
   bool tells_positions = true;  ///< Whether the chief's own input can tell how far it was read.
-  bool saves_nothing = false;   ///< True if no checkpoint follows the wait, so a failed worker cannot spoil one.
+  bool saves_nothing = false;   ///< True if no checkpoint is saved after the wait, which a failed worker could damage.
   std::function<Result<void>()> check_place = {};  ///< See LoopOptions::check_place.
 };
 

@@ -87,7 +87,7 @@ class SimNetwork {
   /// Counts since the network was made.
   struct Stats {
     uint64_t messages = 0;
-    uint64_t bytes = 0;         ///< Bytes of bodies and heads, each counted once.
+    uint64_t bytes = 0;         ///< Bytes of all messages. Packets that are sent again do not count again.
     uint64_t packets_lost = 0;  ///< Packets that were lost and sent again.
     // The next members count faults.
     uint64_t cuts = 0;           ///< How often the traffic from one task to another was cut; cut() counts as two.

@@ -16,7 +16,7 @@ enum class DType : uint8_t {
   kInt64 = 3,
   kUInt8 = 4,
   kBool = 5,      ///< One byte, 0 or 1.
-  kBFloat16 = 6,  ///< For storage, and allowed as CompileOptions::compute_dtype.
+  kBFloat16 = 6,  ///< Only stores numbers, unless CompileOptions::compute_dtype names it.
   kFloat16 = 7,   ///< For storage only.
   kString = 8,    ///< For datasets only: never inside a graph, a checkpoint or a message.
 };

@@ -63,8 +63,8 @@ class [[nodiscard]] Result {
 
  private:
   void check() const { SHOAL_CHECK(has_value_); }
-  // take() and destroy() are not inlined: otherwise g++ 12 believes that the destructor of the member that does not exist
-  // may run, and warns in the caller's code.
+  // take() and destroy() are not inlined. If they were, g++ 12 would warn in the caller's code: it believes that the
+  // destructor of the union's other member, which was never constructed, may run.
 
   /// Constructs the same member (value or error) as `other` has. This object must have none yet.
   [[gnu::noinline]] void take(Result&& other) {

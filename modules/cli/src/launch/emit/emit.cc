@@ -13,7 +13,8 @@
 namespace shoal::cli::launch {
 namespace {
 
-constexpr size_t kNameBytesMax = 40;  // Kubernetes names a pod by this name and a number, in at most 63 characters.
+// Leaves room for what Kubernetes appends: it names a pod by this name and a number, in at most 63 characters.
+constexpr size_t kNameBytesMax = 40;
 
 bool is_letter(char c) { return c >= 'a' && c <= 'z'; }
 bool is_digit(char c) { return c >= '0' && c <= '9'; }

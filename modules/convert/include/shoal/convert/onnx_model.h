@@ -5,8 +5,8 @@
 /// each op comes from the specification of ONNX.
 ///
 /// The reader knows opset 17 of ONNX and opset 3 of ai.onnx.ml: the ops that to_onnx() writes and a few more, on
-/// tensors of float32, int32, int64, uint8, bool and text with at most eight axes; float64 may stand between two Casts.
-/// Sums of float32 are computed in double.
+/// tensors of float32, int32, int64, uint8, bool and text with at most eight axes. Some ops also compute
+/// in float64, between a Cast to float64 and a Cast back. Sums of float32 are computed in double.
 #include <cstdint>
 #include <map>
 #include <memory>
@@ -36,7 +36,7 @@ struct OnnxDim {
   std::string symbol = {};  ///< The name of the symbol; "" if the size is no symbol.
 };
 
-/// An input or an output of a file.
+/// An input or an output of the graph in an ONNX file.
 struct OnnxPort {
   std::string name;
   DType dtype = DType::kFloat32;

@@ -34,7 +34,7 @@ struct TarOptions {
 /// Source: POSIX.1-2017, the pax utility, "pax Interchange Format" and "ustar Interchange Format".
 class TarWriter {
  public:
-  /// Creates a file on this machine, or one in `storage`. Truncates an existing file.
+  /// Creates the archive `path`: on this machine, or in the second function in `storage`. Truncates an existing file.
   static Result<TarWriter> create(const std::string& path);
   static Result<TarWriter> create(Storage& storage, const std::string& path);
   TarWriter(TarWriter&&) noexcept;

@@ -48,8 +48,8 @@ struct CsvColumn {
 /// right.
 struct CsvOptions {
   std::vector<CsvColumn> columns{};  ///< All columns of the files, left to right; at least one.
-  /// Names of the columns that become labels; a single label has the name "". A label that is missing, or no finite number,
-  /// is DataLoss, unless its column has another value than NaN for missing fields, or missing_labels is set.
+  /// Names of the columns that become labels; a single label has the name "". A label that is missing, NaN or infinite is
+  /// DataLoss, unless missing_labels is set. A label may also be missing if CsvColumn::missing gives it a finite value.
   std::vector<std::string> labels{};
   /// Names of columns to leave out; the parser does not check their fields.
   std::vector<std::string> unused{};

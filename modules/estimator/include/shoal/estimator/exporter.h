@@ -45,8 +45,8 @@ class Exporter {
 struct LatestExporterOptions {
   std::optional<int64_t> exports_to_keep = 5;  ///< None to keep all.
   ExportFormat format = ExportFormat::kShoal;  ///< Which files an export has beside Shoal's own. kShoal: none.
-  /// The proof that the added files compute the same as the model. If it fails, an error is logged and the export is not
-  /// published; training goes on, and the last good export stays the newest.
+  /// How each export is checked: whether the files that `format` adds compute the same as the model. If they do not, an
+  /// error is logged and the export is not published. Training goes on, and the last good export stays the newest.
   ExportProof proof = {};
 };
 /// Exports after every evaluation. Raises InvalidArgument for exports_to_keep <= 0 or an empty name.

@@ -84,7 +84,7 @@ std::string meaning_subject(const std::string& key);
 
 /// Which facts have to be equal when meaning_difference() compares what the ids and logits of two models stand for.
 enum class MeaningScope : uint8_t {
-  kWhole,  ///< For a model in training: everything has to be equal.
+  kWhole,  ///< For a model in training: all facts of both models have to be equal.
   /// For models of two modes, since each mode may record facts that the other lacks: compares only the keys that both
   /// models have. Under such a key, the facts of one model must include all facts of the other.
   kPart,

@@ -29,7 +29,7 @@ std::vector<Value> split(Value x, int axis, const std::vector<int64_t>& sizes, s
 
 /// Elements of an axis: begin, begin + stride, ... If the size of the axis is a symbol, only the whole axis can be taken.
 struct SliceRange {
-  int64_t begin = 0;   ///< A number below 0 counts from the end.
+  int64_t begin = 0;   ///< The first index. A number below 0 counts from the end of the axis: -1 is the last element.
   int64_t size = -1;   ///< The number of elements. -1: all from `begin` on.
   int64_t stride = 1;  ///< A number >= 1.
 };
@@ -46,7 +46,7 @@ struct PadOptions {
   std::vector<PadRange> ranges{};  ///< The ranges of the first axes; the others are not padded.
   double value = 0;                ///< The value of the added elements, rounded to x's type.
 };
-/// Adds elements of one value at the ends of the axes of x, which is float32, int32, int64, uint8 or bool.
+/// Adds elements at both ends of the axes of x; all of them have the same value. x is float32, int32, int64, uint8 or bool.
 Value pad(Value x, const PadOptions& options, std::string_view name = "");
 
 }  // namespace shoal::ops

@@ -92,8 +92,8 @@ struct MultiClassHeadOptions {
 /// Predictions: logits, probabilities [..., n_classes], class_ids [..., 1], all_class_ids [..., n_classes]; as text:
 /// classes and all_classes. Metrics: average_loss, accuracy. A label out of range, or a text that the vocabulary lacks,
 /// ends the step with InvalidArgument, which names row and value.
-/// Raises InvalidArgument if n_classes <= 2, the vocabulary does not have n_classes distinct names, or class_weights meet
-/// labels that are probabilities.
+/// Raises InvalidArgument if n_classes <= 2, the vocabulary does not have n_classes distinct names, or class_weights are
+/// given although labels are probabilities.
 std::unique_ptr<Head> multi_class_head(MultiClassHeadOptions options);
 
 struct BinaryHeadOptions {
@@ -104,7 +104,7 @@ struct BinaryHeadOptions {
   std::string name = {};
   /// Numbers in (0, 1): further probabilities above which accuracy, precision and recall count an example as class 1.
   std::vector<double> thresholds{};
-  std::vector<double> class_weights{};  ///< As in MultiClassHeadOptions: two factors.
+  std::vector<double> class_weights{};  ///< Factors of the loss for classes 0 and 1; see MultiClassHeadOptions.
 };
 
 /// Classification into two classes. The probability of class 1 is the sigmoid of a single logit.
