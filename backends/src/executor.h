@@ -71,7 +71,7 @@ class ExecutorProgram final : public Program {
     ProgramInfo info;
     bool takes_applier;
     int threads;
-    size_t scratch_bytes = 0, thread_scratch_bytes = 0;  // The most that any kernel needs.
+    size_t scratch_bytes = 0, thread_scratch_bytes = 0;  // The largest sizes that any kernel needs.
     int (*set_library_threads)(int count);
     decltype(ExecutorOptions::parallel) parallel;
     Denormals denormals;

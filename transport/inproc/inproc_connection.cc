@@ -23,7 +23,7 @@ Channel Pipe::make_channel(int from) {
 }
 
 void Pipe::close(int closer, const Error& reason) {
-  // The channel from the other side closes first: once the other side learns the reason, no message from it is accepted any
+  // Closes first the channel by which the other side sends. So once the other side learns the reason, it cannot send any
   // more.
   for (const int from : {1 - closer, closer}) channels_[size_t(from)].close(reason);
 }

@@ -110,7 +110,8 @@ Result<Ref<const Buffer>> Inbox::hold(const Descriptor& next, std::shared_ptr<co
 void Inbox::Held::take_back(Buffer*) { inbox->end(*this); }
 
 void Inbox::end(Held& held) {
-  // Destroyed last, after the last use of `held`: the message may have been the last owner of this Inbox.
+  // The message may have been the last owner of this Inbox. `self` keeps the Inbox, and with it `held`, until this function
+  // returns.
   std::shared_ptr<Inbox> self;
   std::shared_ptr<const Mapping> memory;
   Ref<const Buffer> front;

@@ -58,7 +58,8 @@ class Way {
   std::optional<Message> take(SteadyTime now);
   uint64_t take_acknowledged(SteadyTime now);
   const std::optional<Farewell>& farewell() const { return farewell_; }
-  /// When the next message, acknowledgement or farewell arrives. kNoDeadline: none is on its way, or a cut stops it.
+  /// The time at which the next message, acknowledgement or farewell arrives. kNoDeadline: none is on its way, or a cut
+  /// stops it.
   SteadyTime next_message() const { return parcels_.empty() ? kNoDeadline : expected(parcels_.front().arrival); }
   SteadyTime next_acknowledgement() const { return acks_.empty() ? kNoDeadline : expected(acks_.front().arrival); }
   SteadyTime end() const { return farewell_ ? expected(farewell_->arrival) : kNoDeadline; }
@@ -112,7 +113,7 @@ class Wire : public std::enable_shared_from_this<Wire> {
 
   /// Ends the connection if that is due by `now`: a farewell has arrived, or the peer has been silent for too long.
   void settle(SteadyTime now);
-  /// When end `index` last received something from the other end.
+  /// The time at which end `index` last received something from the other end.
   SteadyTime heard(int index, SteadyTime now) const {
     const Way& way = ways_[size_t(1 - index)];
     const SteadyTime spoken = way.farewell() ? std::min(now, way.farewell()->left) : now;
@@ -139,7 +140,7 @@ class Wire : public std::enable_shared_from_this<Wire> {
 
  private:
   Duration silence_max(int index) const;
-  /// When end `index` learns that the connection has ended.
+  /// The time at which end `index` learns that the connection has ended.
   SteadyTime ends_at(int index) const;
   SteadyTime silent_at(int index) const;
   bool lost_by(const SimNetwork::Choice& choice, int from, SteadyTime now, const Message& message);

@@ -9,9 +9,9 @@ namespace shoal::checkpoint {
 
 namespace {
 
-// A save writes the rows of a table that changed since the previous checkpoint as a patch. If a table already has
-// kPatchesMax patches, the save compares it with its oldest state instead, the one without patches: the single new patch
-// then replaces all old ones. The same is done with all tables if there are more than kPatchFilesMax files of patches.
+// A save writes a patch for each table: the rows that changed since the previous checkpoint. If a table already has
+// kPatchesMax patches, the save instead writes all rows that changed since the table was last written whole, so that the
+// new patch replaces all old ones. It does so for all tables if there are more than kPatchFilesMax files of patches.
 constexpr size_t kPatchesMax = 8, kPatchFilesMax = 32;
 // A reader opens all files of a checkpoint at once, so their number must be limited. If the previous checkpoint has more
 // files of the kinds kTables and kPatches than this, the next save shares none of them, and writes all tables whole.

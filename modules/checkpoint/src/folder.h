@@ -42,9 +42,9 @@ struct FolderState {
 };
 
 /// Removes what killed saves left: temporary files, data files that no index names, and checkpoints with an `.unlisted`
-/// file that are not in the list. If the folder is not locked, only files untouched for an hour are removed: younger ones
-/// may belong to a writer that is still alive, here or on another host. `.unlisted` files of listed checkpoints are removed
-/// at once.
+/// file that the text file `checkpoint` does not list. If the folder is not locked, only files untouched for an hour are
+/// removed: younger ones may belong to a writer that is still alive, here or on another host. `.unlisted` files of listed
+/// checkpoints are removed at once.
 void remove_unfinished_files(Storage& storage, const std::string& model_dir, const FolderState& state);
 
 /// Removes the files of checkpoint `name`. The index goes first: without an index the other files are no checkpoint. If a

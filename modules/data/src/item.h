@@ -99,7 +99,7 @@ class Item {
   void set_records_of_rows(std::span<const Item> items);
   /// For an item that owns a batch: stores which record of a file each row was read from.
   void set_records_of_rows(std::span<const RecordId> records);
-  /// Copies the numbers of the file records that the element of `other` was read from to the element that this item owns.
+  /// Stores that the element of this item was read from the same file records as the element of `other`.
   void take_records(const Item& other);
 
   size_t features() const { return rows_ ? rows_->features() : element().features.size(); }

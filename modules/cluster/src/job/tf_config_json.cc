@@ -92,7 +92,8 @@ class PartsBuilder : public nlohmann::json_sax<Json> {
   }
 
   bool parse_error(size_t position, const std::string&, const nlohmann::detail::exception& error) override {
-    // "[json.exception.parse_error.101] parse error at line 1, column 3: what was wrong": keep the last part.
+    // The library says "[json.exception.parse_error.101] parse error at line 1, column 3: what was wrong". Only the words
+    // "what was wrong" are used.
     std::string_view why = error.what();
     const size_t column = why.find("column ");
     const size_t colon = why.find(": ", column == std::string_view::npos ? 0 : column);

@@ -32,9 +32,9 @@ class LocalEvaluation final : public CheckpointListener {
         on_cancel_(cancel_, [this] { give_up_.request_stop(); }) {}
 
   /// Evaluates the checkpoint just saved. The run's first checkpoint is never evaluated, the second one always, and later
-  /// ones if the throttle allows it.
+  /// ones unless the last evaluation began less than EvalSpec::throttle_secs ago.
   bool after_save(RunContext& context, uint64_t step, const std::string& prefix) override;
-  /// Evaluates the last step, without regard to the throttle, unless that step has been evaluated.
+  /// Evaluates the last step, whatever EvalSpec::throttle_secs is, unless that step has been evaluated.
   void end(RunContext& context, uint64_t step) override;
 
   /// For Last::kAfterTheJobsEnd: tells this object whether the job ends now, so that the next checkpoint is the last one.

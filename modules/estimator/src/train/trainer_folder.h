@@ -101,7 +101,7 @@ class TrainerFolder {
   EndOfJob end_of_job_;                               // Tells a worker whether model_dir says that the job has ended.
   std::optional<checkpoint::EndMark> mark_at_start_;  // The end mark that the leading task found at its start.
   // The number of this start among all starts of the run. If nothing is left to train, this start gets no number, and
-  // the member has the number of the newest start before it.
+  // run_ is the number of the newest start that got one.
   int64_t run_ = 0;
   bool run_begun_ = false;
 };

@@ -29,8 +29,8 @@ struct SimLink {
 ///   world.add_task({.task = "worker 0", .transports = {{"sim", sim_factory(network, "worker 0")}}});
 /// Connections fail as they do over tcp. Each side detects a silent peer by heartbeats, which cost nothing here: a side
 /// that receives nothing for three of its peer's intervals (LinkOptions::heartbeat_interval; zero on either side: no
-/// heartbeats) ends the connection with Unavailable, and tells the other side if that can be reached. The silence begins
-/// when the direction to this side is interrupted.
+/// heartbeats) ends the connection with Unavailable, and tells the other side so, unless traffic to it is interrupted,
+/// too. The silence begins when the direction to this side is interrupted.
 ///
 /// VirtualWorld does not know the network. Code that kills, freezes or thaws a task there has to tell the network at the
 /// same moment (process_died() or host_died(), set_frozen()).

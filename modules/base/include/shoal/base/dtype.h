@@ -9,7 +9,8 @@
 
 namespace shoal {
 
-/// The numbers are stored in checkpoints and sent over the network, so they never change.
+/// The type of a tensor's elements. The numbers of the types are stored in checkpoints and sent over the network, so they
+/// never change.
 enum class DType : uint8_t {
   kFloat32 = 1,
   kInt32 = 2,

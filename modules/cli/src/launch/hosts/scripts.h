@@ -50,8 +50,8 @@ struct Supervision {
 ///
 /// After the script, its standard input has commands, one per line. `term` and `kill` make the script send a signal to the
 /// program and all that it has started. `beat` says that the launcher still runs. If the input ends, or no `beat` comes for
-/// a minute, the script kills the program. It sends no SIGTERM first: a chief would then end the run, which may continue
-/// elsewhere.
+/// a minute, the script kills the program by SIGKILL. On a SIGTERM a chief would end the job, which may continue on other
+/// hosts.
 std::string supervising_script(const Supervision& supervision);
 
 /// The script that removes what a job has left on a host. It kills the processes whose numbers the supervising scripts have

@@ -41,9 +41,9 @@ class TarWriter {
   TarWriter& operator=(TarWriter&&) noexcept;
   ~TarWriter();
 
-  /// Adds a file with this name, a path with slashes ("train/000017.jpg"), and these contents. The files of one sample of
-  /// Dataset::tar_samples() come one right after another. InvalidArgument for a name that is empty, has a byte of 0, ends
-  /// with a slash, or has more than 64 KiB.
+  /// Adds a file with this name, a path with slashes ("train/000017.jpg"), and these contents. If
+  /// Dataset::tar_samples() is to read the archive, add the files of each sample one right after another. InvalidArgument
+  /// for a name that is empty, has a byte of 0, ends with a slash, or has more than 64 KiB.
   Result<void> append(std::string_view name, std::string_view contents);
   /// Writes the end of the archive, and returns once all of it is on the disk.
   Result<void> finish();

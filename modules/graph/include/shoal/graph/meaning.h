@@ -1,8 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The meaning of a model's ids and logits: which word has which id, into how many buckets texts are hashed, where
-/// intervals begin, which class is which logit. Weights are useful with that meaning only, and no shape shows it: if the
-/// words of a vocabulary change their order, the same weights are another model.
+/// intervals begin, which class is which logit. Weights are useful with that meaning only. The shapes of weights do
+/// not show it: if the words of a vocabulary change their order, the same weights are another model.
 ///
 /// Columns, heads and text_ids() record the meaning while a graph is built, under the names of features, labels and heads.
 /// So it does not depend on the order of building, and graphs of different modes agree on what they have in common.
