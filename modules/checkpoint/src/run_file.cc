@@ -14,7 +14,7 @@ namespace {
 constexpr int64_t kRunFileVersion = 1;
 constexpr uint64_t kRunBytesMax = uint64_t(64) << 20;  // Large, since the file may have vocabularies (RunFile::meaning).
 constexpr size_t kIdDigits = 32;
-constexpr int kSeedBits = 53;  // All JSON readers represent whole numbers of this size.
+constexpr int kSeedBits = 53;  // JSON readers that store numbers as doubles also keep such a seed exactly.
 
 std::string run_path(const std::string& model_dir) { return join_path(model_dir, "run.json"); }
 

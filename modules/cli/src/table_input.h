@@ -21,8 +21,8 @@ struct TableChoice {
 /// it takes all columns from left to right, except those that TableChoice lists.
 class TableInput {
  public:
-  /// `names` are the table's columns. InvalidArgument if the table lacks a column of an input, or if an input has a type
-  /// that columns are not read as, such as float16.
+  /// `names` are the table's columns. InvalidArgument if the table lacks a column of an input, or if the type of an
+  /// input is one that cannot be read from a table, such as float16.
   static Result<TableInput> match(const std::vector<ExportedTensor>& inputs, const std::vector<std::string>& names,
                                   const TableChoice& choice);
   /// The columns for CsvReader::expect().

@@ -30,7 +30,7 @@ class IgnoreErrorsStage final : public OneInputStage {
   Result<void> restart() override { return input_->restart(); }
 
  private:
-  /// At the end of a pass, warns how many elements were left out so far, if the last warning did not say that number.
+  /// At the end of a pass, warns how many elements were left out so far, if this number has grown since the last call.
   void tell() {
     if (index_ > told_) {
       context_.env.log().warning("ignore_errors has left out " + std::to_string(index_) + " elements so far");

@@ -59,14 +59,15 @@ class Rows {
 /// InvalidArgument unless a Rows can be made of `tensors`.
 Result<void> check_rows(const Element& tensors);
 
-/// A record of a file as a number, which StageContext::place_of() turns into text; 0: no record is known.
+/// The number of a record of a file (a line, for example). StageContext::place_of() turns it into a text for errors. 0: the
+/// record is not known.
 using RecordId = uint64_t;
 
 /// An element and the records of files that it was read from.
 struct Held {
   Element element = {};
-  RecordId record = 0;  ///< The record that the element as a whole comes from.
-  /// The records that the rows of a batch come from. Null or empty: they are not known.
+  RecordId record = 0;  ///< The record of a file from which the whole element was read.
+  /// For a batch: the record of a file from which each row was read. Null or empty: the records are not known.
   std::unique_ptr<std::vector<RecordId>> rows = nullptr;
 
   void forget_records() {
@@ -81,13 +82,13 @@ class Item {
   /// Refers to an element that other items may refer to as well, and keeps it alive: the stage that made the element may
   /// drop it (as cache() does when a pass ends early) while a later batch or shuffle still holds the item.
   void refer(std::shared_ptr<const Held> shared) { rows_ = nullptr, shared_ = std::move(shared); }
-  /// Returns the element that the item owns, to be filled. Its old storage may be reused. Where it was read (its record of
-  /// a file) counts as unknown until set_record().
+  /// Returns the element that the item owns, to be filled. Its old storage may be reused. The record of a file from
+  /// which it was read counts as not known until set_record() is called.
   Element& own() { return rows_ = nullptr, shared_ = nullptr, held_.forget_records(), held_.element; }
 
-  /// The record that the element comes from.
+  /// The record of a file from which the element was read; 0: it is not known.
   RecordId record() const { return rows_ ? 0 : held().record; }
-  /// The record that row `row` of a batch comes from.
+  /// The record of a file from which row `row` of a batch was read; 0: it is not known.
   RecordId record_of_row(int64_t row) const;
   /// The row to which the item refers (from_tensor_slices makes such items); -1: it refers to no row.
   int64_t row_of_tensors() const { return rows_ ? row_ : -1; }

@@ -91,7 +91,8 @@ std::vector<Difference> differences(const Meaning& recorded, const Meaning& pres
     const bool some = !difference.was.empty() || !difference.is.empty();
     const bool both = !difference.was.empty() && !difference.is.empty();
     if (scope == MeaningScope::kWhole ? !some : !both) return;
-    if (!both) difference = {key, was, is};  // If only one model has facts that the other lacks, shows all facts of both.
+    // If one model has all facts of the other and more, shows all facts of both, and not only those that differ.
+    if (!both) difference = {key, was, is};
     found.push_back(std::move(difference));
   };
   for (const auto& [key, facts] : recorded.facts()) compare(key);

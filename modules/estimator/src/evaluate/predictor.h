@@ -24,7 +24,7 @@ class Predictor {
   /// hooks feed, and says whether they fetch values. If they do, `values` must be given. It receives the fetched values as
   /// views, which are valid until the next call.
   Result<data::TensorMap> predict(data::Batch& batch, const StepRequest& request = {}, StepValues* values = nullptr);
-  /// Computes the values `values` of the model, which a hook wants only once, from a batch that was predicted before.
+  /// Computes `values` of the model from `batch`, with a program that is compiled for this call only.
   Result<std::vector<std::pair<std::string, Tensor>>> compute_once(const NamedValues& values, const data::Batch& batch);
   const BuiltModel& model() const { return *model_; }
   BuiltModel& model() { return *model_; }
