@@ -7,7 +7,7 @@
 ///
 /// Each element of a result is one sum in the order of the filter's rows, columns and input channels, including zeros
 /// beyond the image. If filters have weights that are not finite, positions beyond the image are left out of the sums
-/// instead, since zero times infinity is NaN. Bits do not depend on how rows are divided among threads.
+/// instead, since zero times infinity is NaN. How threads divide the rows does not change a bit of the results.
 #include <vector>
 
 #include "panels.h"

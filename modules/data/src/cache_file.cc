@@ -17,7 +17,7 @@ namespace {
 
 constexpr std::string_view kCacheMagic = "shoal cache 1\n";
 constexpr std::string_view kEndMark = "shoalend";
-constexpr size_t kTailBytes = 16;  // The offset of the index, and kEndMark: 8 bytes each.
+constexpr size_t kTailBytes = 16;  // The file ends with the offset of its index, and kEndMark: 8 bytes each.
 constexpr size_t kCacheHeaderBytes = kCacheMagic.size() + 9;
 constexpr size_t kBlockBytes = 256 << 10;
 constexpr uint64_t kFramingBytes = kRecordHeadBytes + kRecordTailBytes;

@@ -22,9 +22,9 @@ struct LastCommand {
 
 /// A guard is a helper process that ends the tasks of a launcher that has died. The launcher tells it over a socket which
 /// process groups exist. If the socket closes without a farewell, the launcher is dead. The kernel has then sent a SIGTERM
-/// to the main process of each task (ChildGroup), on which a chief saves and the job ends. The guard sends SIGTERM to each
-/// group whose main process is gone, and the line "term" to each ssh session of a task on another machine. It kills groups
-/// that still exist after `patience`.
+/// to the main process of each task (ChildGroup). On this signal a chief saves a checkpoint and ends the job. The guard
+/// sends SIGTERM to each group whose main process is gone, and the line "term" to each ssh session of a task on another
+/// machine. It kills groups that still exist after `patience`.
 class Guard {
  public:
   /// `patience`: how long tasks may take to end once their launcher is dead. Then `last_commands` run, all at once, for at
