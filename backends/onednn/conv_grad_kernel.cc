@@ -50,7 +50,8 @@ struct FilterRange {
   Gradient::primitive_desc description = {};
 };
 
-/// Ranges consist of whole units of this many filters: a group or, if there is only one group, a block of oneDNN's layouts.
+/// The size of each range is a multiple of this number of filters: those of one group or, if there is only one group, those
+/// of one block in oneDNN's layouts.
 int64_t filters_together(const Convolution& whole) {
   constexpr int64_t kBlock = 16;
   return whole.groups > 1 ? whole.filters[0] / whole.groups : kBlock;

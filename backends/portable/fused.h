@@ -31,7 +31,7 @@ constexpr bool kFusedInOne = false;
 #endif
 /// A vector with as many floats as a register. It may lie anywhere in memory.
 using Vector [[gnu::vector_size(kLanes * 4), gnu::aligned(4), gnu::may_alias]] = float;
-/// Eight and four floats, for which the compiler uses the registers that exist.
+/// Vectors of eight and of four floats. The compiler divides them among smaller registers if necessary.
 using Eight [[gnu::vector_size(32), gnu::aligned(4), gnu::may_alias]] = float;
 using Quarter [[gnu::vector_size(16), gnu::aligned(4), gnu::may_alias]] = float;
 

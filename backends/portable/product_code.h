@@ -24,7 +24,7 @@ struct PanelTile {
   int64_t c_stride;
   int64_t columns;
   bool accumulate;
-  const float* ahead;  ///< Memory to prefetch: each tile prefetches one cache line of each of `depth` rows.
+  const float* ahead;  ///< Null, or memory to prefetch: `depth` rows, one cache line of each.
   int64_t ahead_stride;
 };
 
@@ -33,8 +33,9 @@ struct ProductCode {
   int64_t panels_together;  ///< The largest width of a tile, in panels.
   /// c = a b, or c += a b, for `rows` rows.
   void (*multiply_rows)(const PanelTile& tile, int64_t rows);
-  /// Packs `rows` rows of a matrix of which the transpose is stored: `depth` lines of `rows` elements each, from a on,
-  /// `stride` elements apart. The packed rows form tiles of the sizes that multiply_rows() uses.
+  /// Packs `rows` rows of a matrix that is stored transposed, as `depth` arrays of `rows` elements each. The first array
+  /// begins at `a`, and each other one `stride` elements after the previous one. The packed rows form tiles of the sizes
+  /// that multiply_rows() uses.
   void (*pack_left)(const float* a, int64_t stride, int64_t depth, int64_t rows, float* left);
   // Used by few_rows.h: computes columns [first, last) of y = x w^T + bias; a null bias adds nothing.
   void (*few_rows_dense)(const FewRows& sizes, const float* x, const float* w, const float* bias, float* y, int64_t first,

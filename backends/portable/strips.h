@@ -16,8 +16,8 @@ namespace shoal::backends::portable {
 /// The factor that normalizes a channel: 1 / sqrt(variance + epsilon).
 inline float inverse_deviation(double variance, double epsilon) { return float(1.0 / std::sqrt(variance + epsilon)); }
 
-/// A row with few channels is too short for a loop of its own, so several rows are taken at a time: a strip consists of as
-/// many rows as make 256 elements or a little more. Its lane l belongs to channel l % channels.
+/// A row with few channels is too short for a loop of its own, so loops take a strip of several rows at a time. A strip has
+/// the fewest rows that have at least 256 elements together. Its element l ("lane" l) belongs to channel l % channels.
 struct Strips {
   static constexpr int64_t kLanesMin = 256;
   static constexpr int64_t kBlockElements = 16384;  // 64 KiB: each block is read twice, the second time from a cache.

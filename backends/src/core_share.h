@@ -9,7 +9,7 @@ namespace shoal::backends {
 /// The use of a core by one thread so far, from getrusage(2).
 struct CoreUse {
   std::chrono::nanoseconds computing{};
-  long taken = 0;  ///< Involuntary context switches.
+  long taken = 0;  ///< How often the system took the core from the thread (involuntary context switches).
 };
 
 /// A helper that shares its core with another program brings little: the team waits for the helper's pieces while the
@@ -18,7 +18,7 @@ struct CoreUse {
 class CoreShare {
  public:
   using Duration = std::chrono::nanoseconds;
-  static constexpr Duration kLookEvery = std::chrono::milliseconds(16);  // A few time slices of the scheduler.
+  static constexpr Duration kLookEvery = std::chrono::milliseconds(16);  // The time between checks: a few time slices of the scheduler.
   // A thread that wanted its core for less time than this is not checked for sharing the core.
   static constexpr Duration kWantedLeast = std::chrono::milliseconds(4);
   static constexpr Duration kAwayFirst = std::chrono::milliseconds(32), kAwayMost = std::chrono::milliseconds(512);

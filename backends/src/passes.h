@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Passes over a whole result, which backends run after a product. The bits of each element do not depend on the thread
-/// count. `y` may be x.
+/// Functions that backends call after a matrix product, to process its whole result. The bits of each element do not depend
+/// on the number of threads. The output `y` may be the same array as the input `x`.
 #include <cstdint>
 
 namespace shoal::backends {

@@ -29,7 +29,7 @@ struct Backlog {
   std::string address;
   std::shared_ptr<Postbox> postbox;
   std::shared_ptr<Counters> counters;
-  std::shared_ptr<WaitQueue> acceptor;  // Used on the listener's strand.
+  std::shared_ptr<WaitQueue> acceptor;  // In it, accept() waits for a pipe. Used on the listener's strand only.
 };
 
 }  // namespace shoal::transport::inproc

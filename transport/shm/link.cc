@@ -27,7 +27,7 @@ Link::Link(const std::shared_ptr<Core>& core, HandshakeResult handshake, const L
 
 void Link::begin() {
   if (!socket_->is_open()) return fail(unavailable(*name_ + ": its socket cannot be watched"));
-  flush();  // Sends the queued messages. From now on, outgoing_ reports each new message.
+  flush();  // Sends the messages queued so far. From now on, a callback of outgoing_ sends each new one.
   wait_notice();
 }
 
@@ -83,7 +83,7 @@ bool Link::take_notice() {
   gone_ = gone_ || datagram.kind == Datagram::Kind::kEnd;
   if (datagram.kind != Datagram::Kind::kData) return false;
   heartbeat_.received(core_->env.now());
-  if (state_ != State::kOpen) return true;  // While closing, the peer's notices are ignored.
+  if (state_ != State::kOpen) return true;  // This side is closing, and ignores notices of the peer.
   if (const Result<void> understood = understand(datagram); !understood) protocol_error(understood.error());
   return true;
 }
@@ -117,7 +117,7 @@ void Link::send_heartbeat() {
 
 void Link::pump() {
   pump_posted_ = false;
-  const auto self = shared_from_this();  // Coroutines that are resumed may drop the connection.
+  const auto self = shared_from_this();  // Keeps this object alive: resumed coroutines may drop the connection.
   if (state_ == State::kClosed || !core_->open()) return;
   take_back();
   read();

@@ -42,7 +42,7 @@ struct Descriptor {
 };
 static_assert(sizeof(Descriptor) == 88 && std::is_trivially_copyable_v<Descriptor>);
 
-/// The messages from one side to the other.
+/// One direction of the connection: the messages that one side sends, and the buffers that the other side gives back.
 struct Lane {
   alignas(64) std::atomic<uint32_t> written;     // How many messages' descriptors were written; set by the sender.
   alignas(64) std::atomic<uint32_t> read;        // How many messages' descriptors were read; set by the receiver.
@@ -55,10 +55,10 @@ struct Lane {
 /// whether an event has happened. The other side, when it causes such an event, checks the bits, clears them, and wakes the
 /// sleeping side. All these accesses are sequentially consistent, so at least one of the two sides notices the other.
 enum Wants : uint32_t {
-  kMessages = 1,   ///< A message's descriptor was written.
-  kRoom = 2,       ///< A message's descriptor was read.
-  kSlotsBack = 4,  ///< The receiver gave a buffer (slot) back.
-  kMemory = 8,     ///< The receiver gave a large buffer back.
+  kMessages = 1,   ///< Wake this side when the peer has written a message's descriptor.
+  kRoom = 2,       ///< Wake this side when the peer has read a message's descriptor, and so made room for another one.
+  kSlotsBack = 4,  ///< Wake this side when the peer has given a buffer (slot) back.
+  kMemory = 8,     ///< Wake this side when the peer has given a large buffer back.
 };
 
 struct RingsLayout {

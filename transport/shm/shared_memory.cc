@@ -58,7 +58,8 @@ std::byte* SharedMemory::allocate(size_t bytes) {
 }
 
 void SharedMemory::free(std::byte* block, size_t) {
-  std::shared_ptr<OwnSegment> ended;  // A segment without blocks. It is unmapped after the lock is released.
+  // Set if the segment has no blocks any more. Declared before the lock, so that it is unmapped after the lock's release.
+  std::shared_ptr<OwnSegment> ended;
   std::lock_guard lock(mutex_);
   const auto found = std::prev(segments_.upper_bound(block));
   if (--found->second->block_count > 0) return;

@@ -119,8 +119,8 @@ Task<Result<Link>> connect_from(std::shared_ptr<Home> home, Endpoint to, LinkOpt
     const std::string there = known == state.homes.end() ? std::string() : known->second;
     const bool answers = now_there != Found::kNothing && now_there != Found::kSleeper;
     const Duration there_and_back = state.link({here, there}).latency + state.link({there, here}).latency;
-    // While the listener's process is frozen, looks at it regularly, although it has until woken_by to answer: meanwhile
-    // the network may cut it off. It then counts as unreachable, and woken_by no longer ends the attempt.
+    // A listener's process that is frozen has until woken_by to answer. This loop looks at the process more often, since
+    // the network may cut it off meanwhile. The process then counts as unreachable, and woken_by does not end the attempt.
     const SteadyTime again = home->env.after(kLookAgain);
     const SteadyTime look_again = now_there == Found::kSleeper ? std::min(again, woken_by) : again;
     const SteadyTime then = answers ? home->env.after(there_and_back) : look_again;

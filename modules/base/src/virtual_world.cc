@@ -90,7 +90,7 @@ VirtualWorld::~VirtualWorld() {
     state_->resume_program(*env);  // Also starts a program that has not begun.
   }
   while (std::any_of(state_->environments.begin(), state_->environments.end(), running)) {
-    SHOAL_CHECK(state_->step(SteadyTime::max()));  // Fails for a killed program that waits for an event that never comes.
+    SHOAL_CHECK(state_->step(SteadyTime::max()));  // Fails if a killed program waits for an event that never comes.
   }
   // All transports end before any environment does, since the transport of one task may still use that of another.
   for (auto& env : state_->environments) env->end_transports();

@@ -45,7 +45,7 @@ class ArenaWriter {
   const uint64_t bytes_;
   uint64_t position_ = 0;
   std::vector<File> files_;    // append() passes all bytes to each file, whose writer drops those of other tensors.
-  std::vector<Table> tables_;  // In the order of their offsets.
+  std::vector<Table> tables_;  // In the order in which they lie in the arena.
 };
 
 }  // namespace shoal::checkpoint

@@ -14,7 +14,7 @@ class DataFileWriter;
 struct PendingFile {
   std::string path;
   bool is_new = false;    ///< False: this is a second name for a file of the previous checkpoint.
-  bool is_named = false;  ///< True if the new checkpoint has this file. Files with false are removed at the end.
+  bool is_named = false;  ///< True if the new checkpoint has this file. If false, the save removes the file.
   FileKind kind = FileKind::kTensors;
   uint64_t bytes = 0;  ///< Size and checksum are valid if is_named.
   uint64_t checksum = 0;

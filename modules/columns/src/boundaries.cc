@@ -12,7 +12,7 @@ namespace shoal::columns {
 namespace {
 
 constexpr size_t kSketchCapacity = 32'768;
-constexpr int64_t kBucketsMost = 1000;  // Of more buckets, each would be smaller than the error of a rank.
+constexpr int64_t kBucketsMost = 1000;  // Smaller buckets would be smaller than the sketch's error in a rank.
 
 struct Number {
   float number;
@@ -35,7 +35,7 @@ std::vector<Number> distinct_in(const QuantileSketch& sketch) {
 /// Cuts ascending numbers into at most `buckets` buckets, and returns the least number of each bucket but the first.
 std::vector<double> cut(const std::vector<Number>& numbers, int64_t buckets) {
   std::vector<double> boundaries;
-  uint64_t rest = 0;  // How many numbers have no bucket yet. The second loop subtracts the frequent numbers.
+  uint64_t rest = 0;  // How many numbers still need a bucket. Frequent ones, which get their own, are subtracted below.
   for (const Number& one : numbers) rest += one.count;
   const double share = int64_t(numbers.size()) <= buckets ? 0 : double(rest) / double(buckets);
   const auto is_frequent = [&](const Number& one) { return double(one.count) >= share; };
@@ -45,7 +45,8 @@ std::vector<double> cut(const std::vector<Number>& numbers, int64_t buckets) {
     rest -= one.count;
     --buckets_left;
   }
-  // The numbers above the last frequent one need a bucket, however few they are: it would not be alone otherwise.
+  // One bucket is reserved for the numbers above the last frequent number, if there are any, however few they are: the
+  // frequent number has its bucket to itself.
   const int64_t kept_for_the_end = is_frequent(numbers.back()) ? 0 : 1;
   uint64_t in_bucket = 0;
   for (size_t i = 0; i + 1 < numbers.size(); ++i) {
@@ -120,7 +121,8 @@ Result<Boundaries> measure_boundaries(const data::Dataset& dataset, const std::v
                               "\" has no finite number; leave it out, or look whether the dataset is empty");
     }
     std::vector<double>& of = boundaries[feature] = cut(numbers, options.buckets);
-    if (of.empty()) of.push_back(double(numbers.front().number));  // A constant: bucketized() needs a boundary.
+    // A feature whose numbers are all equal gets a boundary, too, since bucketized() needs one.
+    if (of.empty()) of.push_back(double(numbers.front().number));
   }
   return boundaries;
 }

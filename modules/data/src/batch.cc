@@ -49,7 +49,8 @@ class BatchStage final : public Stage {
     filler_.finish(item);
     return true;
   }
-  /// Makes the batch after all its elements have arrived: for padding, which needs all their sizes, and for large elements.
+  /// Waits for all elements of the batch, then makes it. Used with padding, which needs the sizes of all elements, and for
+  /// large elements.
   Result<bool> collect(Item& item) {
     size_t count = 1;
     for (; int64_t(count) < size_; ++count) {

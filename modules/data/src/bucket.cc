@@ -91,7 +91,7 @@ class BucketStage final : public Stage {
     for (size_t i = 0; i < buckets_.size(); ++i) {
       if (int64_t(buckets_[i].size()) != waiting[i]) return damaged_position();
     }
-    if (ended) {  // Reads past the end again, which a cache() before this stage needs to become complete.
+    if (ended) {  // The input had ended. Reads past its end again: only then is a cache() before this stage complete.
       Item none;
       SHOAL_TRY(const bool more, input_->next(none));
       if (more) return damaged_position();

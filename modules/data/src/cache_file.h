@@ -34,7 +34,7 @@ class CacheFileWriter {
   std::unique_ptr<WritableFile> file_;
   bool compress_;
   uint64_t offset_ = 0;
-  std::string element_, raw_;  // The bytes of one element, and the bytes of all elements of the block.
+  std::string element_, raw_;  // The bytes of the newest element, and of all elements of the block being filled.
   uint64_t elements_ = 0, block_elements_ = 0, contents_ = 0;
   std::vector<Block> blocks_;
 };
@@ -75,7 +75,7 @@ class CacheFileReader {
 
   uint64_t next_ = 0;
   static constexpr size_t kNoBlock = size_t(-1);
-  size_t block_ = kNoBlock;  // The block that is in memory.
+  size_t block_ = kNoBlock;  // The number of the block that is in memory.
   std::string raw_;          // The bytes of the elements of block_.
   uint64_t element_ = 0;     // The number of the element that begins at raw_[at_].
   size_t at_ = 0;

@@ -38,7 +38,7 @@ enum class CsvState : uint8_t {
 };
 
 /// Returns the state behind the byte `c`. Not for an LF outside of quotes, which ends a record. A CR outside of quotes
-/// gives kMistake. Before such an LF a CR is allowed nevertheless: then nobody uses the state behind the CR.
+/// gives kMistake. (A line end CR LF is allowed nevertheless, because there the record ends and the state is not used.)
 inline CsvState csv_state_after(CsvState state, char c, const CsvSyntax& syntax) {
   if (state == CsvState::kQuoted) return c == '"' ? CsvState::kQuote : CsvState::kQuoted;
   if (state == CsvState::kMistake || c == '\r') return CsvState::kMistake;

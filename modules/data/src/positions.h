@@ -8,11 +8,11 @@
 
 namespace shoal::data {
 
-/// Returns why elements of `node` may change their positions from one pass or run to another; empty: they keep them.
+/// Returns why elements of `node` may have other positions in another pass or run; empty if their positions never change.
 std::string_view why_elements_move(const Node& node);
 
-/// Returns whether both nodes take parts by position (take, skip) behind one shuffle whose order changes, so that elements
-/// of one part may appear in the other, too (Dataset::overlaps_by_shuffle()).
+/// Returns whether both nodes are parts (take, skip) of one shuffled dataset whose order changes from pass to pass or from
+/// run to run. Elements of one part may then appear in the other, too (Dataset::overlaps_by_shuffle()).
 bool cut_behind_one_shuffle(const Node& one, const Node& other);
 
 }  // namespace shoal::data

@@ -111,7 +111,8 @@ Result<TarHeader> parse_tar_header(const TarBlock& block) {
   }
   TarHeader header;
   header.kind = kind_of(block[kTypeAt]);
-  // GNU tar, whose magic is "ustar  ", may store other things in the field of the prefix.
+  // Only POSIX archives are sure to have the first part of a long path in the field kPrefix. GNU tar, whose magic is
+  // "ustar  ", may store other things there.
   if (field_of(block, kMagicField) == kUstarMagic && block[kPrefix.begin] != 0) {
     header.name.append(text_of_field(block, kPrefix)).push_back('/');
   }

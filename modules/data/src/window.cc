@@ -25,7 +25,8 @@ class WindowStage final : public Stage {
     if (rows_.size() < rows) rows_.resize(rows);
     for (size_t row = 0; row < rows; ++row) std::swap(rows_[row], items_[row * size_t(options_.stride)]);
     if (options_.drop_remainder && int64_t(rows) < size_) {
-      count_ = 0;  // With 0, save() writes the end of the input as its position, not the start of these elements.
+      // Drops the elements of the incomplete window, so that save() writes the input's end as position, not their start.
+      count_ = 0;
       return false;
     }
     SHOAL_TRY_VOID(stack("window", std::span(rows_).first(rows), nullptr, context_.env.buffers(), item));

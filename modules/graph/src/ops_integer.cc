@@ -7,7 +7,7 @@ namespace shoal {
 namespace rules {
 namespace {
 
-/// The attribute "axis" is missing if argmax() is taken along the last axis.
+/// A node has the attribute "axis" only if argmax() is not taken along the last axis.
 Outputs argmax_types(Types inputs, const Attributes& attributes) {
   const DimShape& shape = inputs[0].shape;
   SHOAL_TRY_VOID(expect_float(inputs[0], "x"));

@@ -68,7 +68,8 @@ Result<void> expect_named_inputs(const Attributes& attributes, size_t count,
 /// Checks that `lengths` is int64 [n], the length of each of n sequences.
 Result<void> expect_lengths(const ValueType& lengths, const Dim& n);
 
-/// The size of the result of an op with sliding windows, computed from its attributes strides and padding (and window).
+/// The height and width of the result of an op with sliding windows, such as a pool. slide() computes them from the image,
+/// the window, and the attributes strides and padding.
 struct Sliding {
   int64_t out_height;
   int64_t out_width;
@@ -88,7 +89,7 @@ Result<DimShape> conv2d_shape(const ValueType& x, const ValueType& kernel, const
 Attributes conv2d_attributes(std::array<int64_t, 2> strides, std::vector<int64_t> padding, std::array<int64_t, 2> dilations,
                              int64_t groups);
 
-// Checks that are used by both dense and conv2d.
+// The next two functions check what dense and conv2d have in common: the bias and the activation.
 Result<void> expect_bias(const ValueType& bias, const ValueType& kernel);
 Result<void> expect_activation(const Attributes& attributes);
 /// For a dense, conv2d or batch_norm node with or without an activation: turns the gradient of the node's result
@@ -100,7 +101,7 @@ using Operands = std::span<const TensorView>;
 /// Returns the multiply-adds of a dense layer or a convolution: elements(x) * (elements of one filter of `kernel`),
 /// where x is the result of the forward op or its gradient.
 double per_filter(const TensorView& x, const TensorView& kernel);
-/// The size of an axis counted from the end: 1 is the last.
+/// Returns the size of one axis of `operand`. `axis` counts from the end: 1 is the last axis.
 inline double size_from_end(const TensorView& operand, int axis) {
   return double(operand.shape[operand.shape.rank() - axis]);
 }

@@ -64,7 +64,7 @@ HttpAnswer refusal(int status) {
 HttpAnswer answer_to(const RequestHead& head, const AnswerSource& source, SteadyTime now) {
   if (!may_ask(head, source.bearer)) {
     HttpAnswer answer = refusal(401);
-    answer.closes = head.has_body;  // The body is not read: on an open connection it would seem a request.
+    answer.closes = head.has_body;  // Nobody reads the body: it would be taken as the next request.
     return answer;
   }
   if (source.addresses_only && !std::ranges::all_of(head.hosts, is_host_without_domain)) return refusal(421);

@@ -30,7 +30,7 @@ bool is_name(std::string_view name) {
              name, [](unsigned char c) { return c == '-' || c == '_' || c == '.' || (c < 0x80 && std::isalnum(c) != 0); });
 }
 
-/// Splits a text at its bars. Each part has at least one byte.
+/// Splits a text at each '|'. InvalidArgument if a part is empty or occurs twice.
 Result<std::vector<std::string>> alternatives(std::string_view text, std::string_view what) {
   std::vector<std::string> values;
   for (size_t begin = 0; begin <= text.size();) {

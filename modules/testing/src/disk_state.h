@@ -59,7 +59,7 @@ struct DiskState {
   Fault drawn(const DiskCall& call);
   void draw_delay(DiskLink& link);
   bool draw_full();
-  std::optional<uint64_t> draw_flip(size_t bytes);  ///< Returns the number of the bit to flip, if one flips.
+  std::optional<uint64_t> draw_flip(size_t bytes);  ///< Chooses a bit of written `bytes` to flip, or none.
 
   RandomStream errors_, fulls_, flips_, delays_;
   int64_t full_writes_left_ = 0;

@@ -174,8 +174,8 @@ void reap_adopted(pid_t guard, std::span<const pid_t> groups) {
   for (;;) {
     siginfo_t ended{};
     if (::waitid(P_ALL, 0, &ended, WEXITED | WNOHANG | WNOWAIT) != 0 || ended.si_pid == 0) return;
-    // Guard::look() collects the status of the guard, and ChildGroup::look() the statuses of the processes in `groups`. The
-    // caller calls this function again at the next SIGCHLD.
+    // Returns if this process belongs to others: Guard::look() collects the status of the guard, and ChildGroup::look() the
+    // statuses of the processes in `groups`. The caller calls this function again at the next SIGCHLD.
     if (ended.si_pid == guard) return;
     if (std::ranges::find(groups, ::getpgid(ended.si_pid)) != groups.end()) return;
     if (::waitpid(ended.si_pid, nullptr, WNOHANG) <= 0) return;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Reduces named sizes of clusters to the room that the available machines have.
+/// Reduces a cluster of a named size ("basic", ...) if the available machines cannot run that many trainers.
 #include <optional>
 #include <string>
 

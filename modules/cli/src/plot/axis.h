@@ -20,9 +20,9 @@ struct Tick {
 /// Gems (1990).
 std::vector<Tick> nice_ticks(Range range, int wanted);
 
-/// Returns ticks for a logarithmic axis of positive numbers: powers of ten, about `wanted` of those in the range. If fewer
-/// than three powers are in the range, also uses 2 and 5 times powers. If this gives fewer than four ticks, and high / low
-/// is below 10, returns nice_ticks() instead.
+/// Returns ticks for a logarithmic axis of positive numbers: about `wanted` of the powers of ten in the range. If the range
+/// has fewer than three powers, takes all numbers 1, 2 and 5 times a power. If there are fewer than two of these, or fewer
+/// than four while high / low is below 10, returns nice_ticks() instead.
 std::vector<Tick> log_ticks(Range range, int wanted);
 
 /// Formats a number with four significant digits, as short as its size allows: "12.3k", "1.2e-05", "NaN".
@@ -33,7 +33,7 @@ class Axis {
  public:
   /// Replaces a range that cannot be drawn by the nearest one that can: finite, low < high, and positive if `log`.
   Axis(Range range, bool log, int wanted_ticks);
-  /// Returns the position of `value`: not clamped, and finite for values of the range.
+  /// Returns the position of `value`. For values outside of the range it may be below 0, above 1 or not finite.
   double place(double value) const;
   const std::vector<Tick>& ticks() const { return ticks_; }
   Range range() const { return range_; }

@@ -42,7 +42,7 @@ class IncomingPush {
 
  private:
   std::vector<transport::Message> messages_;  // The chunks' messages, in the order of their chunk indices.
-  std::vector<transport::Chunk> chunks_;      // Views of the messages.
+  std::vector<transport::Chunk> chunks_;      // Chunk i is a view of messages_[i].
   PushCredit credit_;
 };
 

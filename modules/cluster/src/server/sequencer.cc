@@ -59,7 +59,8 @@ void Sequencer::abandon(const PushId& newest) {
   if (newest.number == 0 || is_over(newest)) return;
   decide(newest);
   ungrant(newest.trainer);
-  asked_.push_back({.kind = OrderKind::kDrop, .pushes = {newest}});  // Shards also drop the process's older pushes.
+  // On this order, shards also drop the older pushes of the process that made the push `newest`.
+  asked_.push_back({.kind = OrderKind::kDrop, .pushes = {newest}});
 }
 
 void Sequencer::deactivate(int trainer) {
@@ -112,7 +113,7 @@ void Sequencer::received(size_t shard, uint64_t index) {
   if (shard >= shards_) return;
   received_[shard] = std::max(received_[shard], std::min(index, index_));
   uint64_t all = index_;
-  for (size_t i = 1; i < shards_; ++i) all = std::min(all, received_[i]);  // From 1: shard 0 is this process.
+  for (size_t i = 1; i < shards_; ++i) all = std::min(all, received_[i]);  // Begins at 1, since shard 0 is this process.
   while (!given_.empty() && given_.front().index <= all) given_.pop_front();
 }
 

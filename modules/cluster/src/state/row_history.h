@@ -10,8 +10,8 @@
 
 namespace shoal::cluster {
 
-/// Remembers which rows the newest updates changed. Forgets the oldest update when there are more than 4096, or when there
-/// are more row numbers in all than rows that can be updated singly (VariableSpec::lazy_rows) in the shard. A trainer whose
+/// Remembers which rows the newest updates changed. If N rows of the shard can be updated singly (VariableSpec::lazy_rows),
+/// it remembers at most min(N, 4096) updates, with at most N row numbers in all, and forgets older updates. A trainer whose
 /// weights are older than the history gets all rows.
 class RowHistory {
  public:

@@ -18,7 +18,8 @@ Result<void> ServerPart::start(const ParallelFor& parallel_for) {
   return shard_.initialize(transport::mutable_payload(weights_), parallel_for);
 }
 
-/// Prepares the lists that are needed if pushes and replies have single rows instead of whole variables.
+/// Prepares the row numbers and the history of changes, which are needed if pushes and replies have single rows instead of
+/// whole variables.
 void ServerPart::expect_rows() {
   segment_rows_.assign(spec().segments.size(), {});
   history_ = RowHistory(spec());
@@ -60,7 +61,8 @@ Result<PartGradient> ServerPart::decode(const transport::Chunk& chunk) const {
 }
 
 void ServerPart::open() {
-  next_ = std::exchange(weights_, {});  // Moved: after a copy, unique() would never be true.
+  // Moves the message: if weights_ still referred to the body, unique() would be false below.
+  next_ = std::exchange(weights_, {});
   if (next_.body->unique()) return;
   weights_ = std::exchange(next_, transport::make_weights(pool_, spec().arena_bytes));
 }

@@ -35,13 +35,14 @@ class ServerPart {
   /// Called on any thread: decodes `chunk` of a push for this part. The result points into the chunk's message.
   /// InvalidArgument if the chunk does not fit.
   Result<PartGradient> decode(const transport::Chunk& chunk) const;
-  /// Called on the strand: decides which memory the next version is written to. If nothing else refers to the memory of the
-  /// newest version, the update overwrites it. Until close(), at_hand() then returns a message without weights.
+  /// Called on the strand before apply(): chooses the memory for the next version of the weights. If no message and no
+  /// checkpoint uses the newest version's memory, apply() overwrites it. In this case at_hand() returns a message without
+  /// weights until close(). Otherwise apply() writes to new memory.
   void open();
   /// The approximate number of bytes that apply() reads or writes in the memory of the weights, and in that of each slot.
   uint64_t bytes_of_update(std::span<const HeldPush* const> pushes, size_t part) const;
-  /// Called on any thread. Makes one update of all these pushes, in their order. This part of the shard is number `part`,
-  /// and takes the gradients of part number `part` of each push.
+  /// Called on any thread: makes one update from all these pushes, in their order. Shards and pushes are divided into the
+  /// same parts. This object is part number `part` of its shard, so it uses part number `part` of each push.
   void apply(std::span<const HeldPush* const> pushes, size_t part, const ParallelFor& parallel_for);
   /// Called on the strand: makes the next version the newest one.
   void close(uint64_t global_step);

@@ -24,13 +24,13 @@ class Bindings {
 
   std::span<const backends::Pieces> variables() const { return variable_spans_; }
   std::span<const backends::MutablePieces> updates() const { return update_spans_; }
-  /// For each variable (or update): the shard of each segment that has rows of it.
+  /// For each variable (or update): the numbers of the shards that have its rows, one for each segment.
   std::vector<std::vector<size_t>> shards_of_variables() const { return by_name(variable_places_, variable_spans_.size()); }
   std::vector<std::vector<size_t>> shards_of_updates() const { return by_name(update_places_, update_spans_.size()); }
 
  private:
   struct Place {
-    size_t name;   // The index of the variable or update, some of whose rows begin at `offset`.
+    size_t name;   // The index of the variable or update whose rows lie at `offset` of the arena.
     size_t piece;  // An index into variable_pieces_ or update_pieces_.
     uint64_t offset;
   };

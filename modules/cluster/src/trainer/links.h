@@ -63,7 +63,8 @@ class ServerLinks {
 
   /// Called by the chief: checks that no other process has become the chief (shard 0 then closes this connection).
   Task<Result<void>> check_lease(Deadline deadline);
-  /// Shows servers until `stop` that this trainer is alive: sends a message to each that got none for a few seconds.
+  /// Keeps showing the servers that this trainer is alive, until `stop` stops: sends a message to each server that has got
+  /// none for a few seconds.
   /// Connects again if a connection broke, but sends nothing to a server that has lost the model, or loaded it anew.
   /// Failures do not make lost() true. Returns false if `stop` came before anything was sent.
   Task<bool> stay(StopToken stop);

@@ -24,7 +24,8 @@ struct Int8Writing {
   std::map<Place, Int8Scale> scales;  ///< The scale of each value that is stored as 8-bit integers.
 };
 
-/// Returns the writer of a node whose sizes are known. InvalidArgument for an axis that `sizes` lacks.
+/// Returns an object that writes the code of the node `id`. `sizes` has the sizes of symbolic axes; InvalidArgument if it
+/// lacks one of the node's axes.
 Result<OpWriter> op_writer(const Graph& graph, NodeId id, const SymbolSizes& sizes, const std::set<Place>& read,
                            FunctionText* function);
 
@@ -66,16 +67,17 @@ class FunctionWriter final : public FunctionText {
   Result<void> write_node(NodeId id, const std::set<Place>& read);
   void copy_to_outputs();
 
-  // Code that computes with 8-bit integers (function_writer_int8.cc).
-  /// Writes the node with 8-bit integers if the plan says so. True if it was written so, or if it is a part of a layer that
-  /// is written so as a whole.
+  // The functions below write code that computes with 8-bit integers (function_writer_int8.cc).
+
+  /// If the plan says so, writes code that computes the node with 8-bit integers. Returns true if it has done so, or if the
+  /// node is part of a layer whose code, with 8-bit integers, is written for the layer as a whole.
   Result<bool> write_in_int8(NodeId id, const std::set<Place>& read);
   void write_int8_layer(const Int8Layer& layer, OpWriter& head);
   void write_int8_pool(OpWriter& writer, const Value& result);
   /// The name of a value's array of 8-bit integers. If no node has written this array, converts the float array first.
   std::string read_int8(const Value& value);
   std::string written_int8(const Value& value, const Int8Scale& scale);
-  /// Writes code that converts a value from 8-bit integers to float, if only the integers were written before.
+  /// Writes code that converts a value from 8-bit integers to float, unless earlier code has computed the floats.
   void write_float_of(const Value& root);
 
   Result<void> plan();
@@ -87,7 +89,7 @@ class FunctionWriter final : public FunctionText {
   std::set<std::string>& parts_;
   std::vector<std::string> lines_;
   std::vector<Root> roots_;             // The generated code has a pointer m<i> to the memory roots_[i].
-  std::map<Place, int32_t> root_at_;    // For each value in the function's own memory: an index of roots_.
+  std::map<Place, int32_t> root_at_;    // The index in roots_ of each value in the function's own memory.
   std::map<Place, std::string> names_;  // The names of values that are parameters of the function.
   std::set<std::string> arrays_;        // The names of the weight arrays that the function reads.
   std::vector<int32_t> over_;           // Indexes of roots_: memory that output 0 of the current node may overwrite.

@@ -212,9 +212,10 @@ void write_conv2d(OpWriter& w) {
   write_relu(w);
 }
 
-/// Returns one axis of a transposed convolution, which computes an image from a result, for one Part of the image: the
-/// elements h with (h + before) % stride == phase, where `before` is the padding. Each of them is a sum over some taps of
-/// the filter, the last tap first. `forward` is the same axis of the convolution that computes the result from the image.
+/// Returns one axis of a transposed convolution, which computes an image from a result. The axis covers only the image's
+/// elements h with (h + before) % stride == phase, where `before` is the padding. All of these are sums over the same taps
+/// of the filter, added from the last tap to the first. `forward` is the same axis of the ordinary convolution, which
+/// computes the result from the image.
 Axis phase_of(const Axis& forward, int64_t phase) {
   const int64_t stride = forward.stride, dilation = forward.dilation, before = -forward.begin;
   const int64_t together = std::gcd(stride, dilation), tap_step = stride / together;

@@ -112,7 +112,7 @@ void add_lookup_rules(OnnxRules& rules) {
   rules["default_ids"] = {write_default_ids};
   rules["top_k"] = {write_top_k};
   rules["argmax"] = {write_argmax};
-  // The result of cross_ids becomes an input of the file, and the caller computes it.
+  // ONNX cannot compute cross_ids: its result becomes an input of the ONNX model, and who runs the model computes it.
   rules["cross_ids"] = {nullptr, "is a hash, which ONNX has no op for"};
 }
 

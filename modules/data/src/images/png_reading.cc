@@ -103,7 +103,8 @@ class PngDecoder {
     }
   }
 
-  /// Compares the size with the limit, and with what the file can hold: deflate unpacks one byte to at most 1032 bytes.
+  /// Checks that the number of pixels is within the limit, and that the file is large enough for them: deflate unpacks one
+  /// byte to at most 1032 bytes.
   Result<void> check_size() const {
     constexpr uint64_t kPngRatioMax = 1032;
     const uint64_t height = png_get_image_height(library_, info_), width = png_get_image_width(library_, info_);

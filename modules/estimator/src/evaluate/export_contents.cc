@@ -9,7 +9,8 @@
 namespace shoal {
 namespace {
 
-/// The signatures of an export. An export of a version without signatures has one with all predictions.
+/// Returns the signatures of an export. If an older version of Shoal wrote the export, it lists none: then returns one
+/// signature with all predictions.
 std::vector<nn::ExportSignature> signatures_in(const ExportDescription& description) {
   if (!description.signatures.empty()) return description.signatures;
   nn::ExportSignature all{.name = std::string(nn::kDefaultSignature), .outputs = {}};

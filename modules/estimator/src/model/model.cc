@@ -533,8 +533,8 @@ Error with_place_of_row(Error error, const data::Batch& batch, const data::Itera
   if (error.kind() != ErrorKind::kInvalidArgument || place.tensor == nullptr) return error;
   for (const data::TensorMap* part : {&batch.labels, &batch.features}) {
     for (const auto& [name, tensor] : *part) {
-      // Finds out, by the address of the elements, whether the error is about this tensor of the batch. An error about a
-      // tensor that the model computed fits none of them: its rows need not be rows of the batch.
+      // An error names its tensor by the address of the elements. Skips tensors of the batch that the error is not about.
+      // All are skipped if the error is about a tensor that the model computed, whose rows need not be rows of the batch.
       if (tensor.address() != place.tensor || tensor.shape().rank() == 0 || place.element >= tensor.elements()) continue;
       const std::string read_at = input.place_of_row(place.element / (tensor.elements() / tensor.shape()[0]));
       if (read_at.empty()) return error;

@@ -16,7 +16,7 @@ namespace shoal {
 namespace {
 
 constexpr int64_t kRestVersion = 1;
-constexpr size_t kScopesMax = 64;  // So many scopes have a hash for each; all further scopes share one hash.
+constexpr size_t kScopesMax = 64;  // The first 64 scopes have a hash each; all further scopes share one hash.
 constexpr char kHash = '#';        // The first character of a value that is a hash.
 
 std::string hash_text(uint64_t hash) { return formatted("%c%016llx", kHash, static_cast<unsigned long long>(hash)); }

@@ -101,7 +101,7 @@ std::shared_ptr<Environment> make_environment(const RunConfig& config, bool may_
   // Without servers there are no messages of peers to answer, so computations may run on the strand, the thread of the
   // task's coroutines. This saves two thread switches per step.
   options.offload_inline = config.num_ps_replicas() == 0;
-  // Only a parameter server limits the number of its threads. Other tasks also run input functions on them.
+  // Only a parameter server limits its pool of threads: in other tasks the pool also runs input functions.
   if (config.task_type() == cluster::kPsRole) {
     options.process = read_process_info();
     options.pool_threads = update_threads(config, options.process->usable_cores);

@@ -32,8 +32,8 @@ std::string numerics_text(const backends::Numerics& numerics) {
   return text;
 }
 
-/// Checks that features, labels and heads mean the same as in the model whose weights training continues from. Called
-/// before anything is written.
+/// Checks that the ids of features and labels and the logits of heads stand for the same things (the same vocabulary, for
+/// example) as in the model from whose weights training continues. Called before anything is written.
 Result<void> check_checkpoint(TrainScope& scope, TrainerFolder& folder, const BuiltModel& model) {
   if (!folder.checkpoint()) {
     return check_meaning(scope.env.log(), scope.config(), folder.meaning(), join_path(scope.model_dir(), "run.json"), model,
@@ -75,7 +75,8 @@ bool reports_job(const TrainScope& scope) {
          scope.config().log_step_count_steps().value_or(0) > 0;
 }
 
-/// True if a hook of the caller or the model makes NanLoss end training without an error (NanGuardOptions::fail is false).
+/// True if a NaN loss ends training without an error, because a hook of the caller or of the model says so
+/// (NanGuardOptions::fail is false).
 bool has_quiet_guard(const TrainScope& scope, const EstimatorSpec& spec) {
   const auto is_quiet = [](const std::shared_ptr<Hook>& hook) { return hook && hook->is_quiet_nan_guard(); };
   return std::ranges::any_of(scope.request.hooks, is_quiet) || std::ranges::any_of(spec.training_hooks, is_quiet) ||

@@ -42,7 +42,7 @@ struct ProductionOptions {
   /// When this stops, interrupted() stops too. For tasks that are threads of one process.
   StopToken stop;
   StopToken stop_also;                  ///< As `stop`; for programs with two sources of requests to stop.
-  StopToken leave;                      ///< Asks the task to end for a restart: stops leaving(), then interrupted().
+  StopToken leave;                      ///< Stops Environment::leaving(), then interrupted(): the task shall be restarted.
   std::shared_ptr<BufferPool> buffers;  ///< Share one among the tasks of a process. Default: a new pool.
   std::optional<ProcessInfo> process;   ///< Default: read_process_info().
 };

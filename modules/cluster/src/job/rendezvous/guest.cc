@@ -17,8 +17,8 @@ constexpr auto kGuestBackOffFirst = std::chrono::milliseconds(10);
 constexpr auto kGuestBackOffMax = std::chrono::seconds(1);
 constexpr auto kMissingTimeout = std::chrono::seconds(2);  // The longest wait for rank 0's answer to "missing".
 constexpr auto kGuestNoteEvery = std::chrono::seconds(10);
-// After all ranks have met, only a restarted rank needs the rendezvous. So a broken connection is logged only after this
-// time.
+// After all ranks have met, only a restarted rank needs the rendezvous. So a broken connection to rank 0 is logged only if
+// it could not be repaired for this time.
 constexpr auto kLostNoteAfter = std::chrono::seconds(30);
 constexpr auto kLostNoteEvery = std::chrono::seconds(600);
 
@@ -226,7 +226,7 @@ Task<Result<void>> RendezvousGuest::take_assigned_port(std::string text, Deadlin
       own_.listener && host_part(own_.address) == offer.host && (offer.address.empty() || offer.address == own_.address);
   if (!fits) {
     own_.listener.reset();
-    final_ = true;  // Stays true if take_port() fails: another attempt to join would fail, too.
+    final_ = true;  // If take_port() fails, this stays true: another attempt to join would fail, too.
     SHOAL_CO_TRY(own_, co_await take_port(env_, options_, offer, deadline));
     final_ = false;
   }

@@ -9,13 +9,13 @@
 namespace shoal::data {
 
 /// The measurements of one stage of a pipeline since its iterator was made. Times are estimates: only some calls are
-/// measured, and a measured call also counts for the unmeasured calls right before it.
+/// measured, and the time of each also stands for the unmeasured calls right before it.
 struct StageStatistics {
   std::string name;       ///< The method of Dataset that made the stage, such as "map".
   uint64_t elements = 0;  ///< The number of elements that the stage has returned.
   double seconds = 0;     ///< The stage's own work on all its threads together, without earlier stages and without waiting.
-  int threads = 1;        ///< The most threads that share the work.
-  bool is_beside = false;  ///< True: a later stage is a prefetch, so this stage works while the consumer does.
+  int threads = 1;        ///< At most this many threads share the stage's work.
+  bool is_beside = false;  ///< True: a later stage is a prefetch, so this stage works in the background.
   bool is_source = false;  ///< True: the stage has no input.
 };
 

@@ -76,14 +76,14 @@ class Params {
   std::vector<double> get_reals(std::string_view name, std::vector<double> otherwise) const;
   std::vector<std::string> get_strings(std::string_view name, std::vector<std::string> otherwise) const;
 
-  // Iterates over all parameters in the order of their names: `for (const auto& [name, item] : params)`.
+  // For loops over all parameters, in the order of their names: `for (const auto& [name, item] : params)`.
   using Pair = std::pair<std::string, Item>;
   const Pair* begin() const;
   const Pair* end() const;
 
  private:
   // Items and the code for the variant are defined in params.cc. Otherwise every file that includes Shoal would
-  // instantiate them, which takes a tenth of the time to compile that include (docs/decisions/light-headers.md).
+  // instantiate them, at a tenth of the whole cost of including Shoal (docs/decisions/light-headers.md).
   struct Items;
 
   static std::shared_ptr<const Item> of(bool value);

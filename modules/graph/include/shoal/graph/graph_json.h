@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Reads the description that Graph::to_json() writes: exports contain it, and predict loads it.
+/// Makes a graph from the description that Graph::to_json() writes. Exported models contain such a description.
 #include <map>
 #include <memory>
 #include <string>

@@ -22,7 +22,7 @@ class TextPrediction {
   /// A text prediction of positions: element i along the last axis of `source` becomes the name of id i, whatever the
   /// element's value.
   static TextPrediction of_positions(std::string key, std::string source, std::shared_ptr<const Vocabulary> vocabulary);
-  /// A copy for a multi_head(): `prefix` is put before its key and its source.
+  /// Returns a copy whose key and source begin with `prefix`: multi_head() puts the name of a head before them.
   TextPrediction below(const std::string& prefix) const;
   const std::string& key() const { return key_; }
   const std::string& source() const { return source_; }

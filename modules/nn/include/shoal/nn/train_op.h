@@ -15,8 +15,8 @@ namespace shoal::nn {
 
 /// A part of a gradient in which row i of `gradients` belongs to row ids[i] of the variable.
 struct RowUpdate {
-  Value ids;        ///< [i...], int64 or int32: rows of the variable.
-  Value gradients;  ///< [i..., d...], float32, for a variable [rows, d...].
+  Value ids;        ///< Numbers of rows of the variable: int64 or int32, of any shape [i...].
+  Value gradients;  ///< The gradients of these rows: float32 [i..., d...] for a variable [rows, d...].
 };
 
 /// The update of one variable in a step.
