@@ -86,7 +86,7 @@ struct Gradients {
   const float* dy;
   const float* x;
   const float* y;     ///< The output of a fused relu: dy is taken as 0 unless y > 0. Null: there is no relu.
-  const float* mean;  ///< The mean of each lane.
+  const float* mean;  ///< For each lane (element of a strip): the mean of its channel.
 };
 /// Computes the sum of dy and the sum of dy * (x - mean) for each channel. `sum` and `product` have `lanes` elements, of
 /// which the first `channels` are the result.

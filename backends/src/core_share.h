@@ -18,7 +18,8 @@ struct CoreUse {
 class CoreShare {
  public:
   using Duration = std::chrono::nanoseconds;
-  static constexpr Duration kLookEvery = std::chrono::milliseconds(16);  // The time between checks: a few time slices of the scheduler.
+  // The time between two checks: a few time slices of the scheduler.
+  static constexpr Duration kLookEvery = std::chrono::milliseconds(16);
   // A thread that wanted its core for less time than this is not checked for sharing the core.
   static constexpr Duration kWantedLeast = std::chrono::milliseconds(4);
   static constexpr Duration kAwayFirst = std::chrono::milliseconds(32), kAwayMost = std::chrono::milliseconds(512);

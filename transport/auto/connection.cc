@@ -25,7 +25,7 @@ class AutoConnection final : public Connection {
  private:
   static Task<Result<Message>> hand_out(Message message) { co_return message; }
 
-  std::shared_ptr<void> slot_;  // Counts as one of the listener's connections_max until it is destroyed, after inner_.
+  std::shared_ptr<void> slot_;  // Counts this connection towards the listener's connections_max; destroyed after inner_.
   std::unique_ptr<Connection> inner_;
   const Endpoint peer_;
   std::optional<Message> first_;

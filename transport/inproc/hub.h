@@ -14,7 +14,7 @@ namespace shoal::transport::inproc {
 /// The queue of a listener: connecting tasks add pipes, and accept() takes them out.
 struct Backlog {
   std::mutex mutex;
-  // `mutex` guards the members up to connection_count.
+  // `mutex` guards the members from `waiting` to `connection_count`.
 
   // The pipes that are not yet accepted. Each has a reservation from take_slot(), which slots_taken counts.
   std::deque<std::pair<std::shared_ptr<Pipe>, std::shared_ptr<void>>> waiting;

@@ -12,7 +12,8 @@ namespace shoal::columns {
 namespace {
 
 constexpr size_t kSketchCapacity = 32'768;
-constexpr int64_t kBucketsMost = 1000;  // Smaller buckets would be smaller than the sketch's error in a rank.
+// With more buckets, a bucket would have fewer numbers than the sketch's error in the rank of a number.
+constexpr int64_t kBucketsMost = 1000;
 
 struct Number {
   float number;

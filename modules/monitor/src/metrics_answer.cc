@@ -64,7 +64,8 @@ HttpAnswer refusal(int status) {
 HttpAnswer answer_to(const RequestHead& head, const AnswerSource& source, SteadyTime now) {
   if (!may_ask(head, source.bearer)) {
     HttpAnswer answer = refusal(401);
-    answer.closes = head.has_body;  // Nobody reads the body: it would be taken as the next request.
+    // Nobody reads the body. If the connection stayed open, the body would be taken as the next request.
+    answer.closes = head.has_body;
     return answer;
   }
   if (source.addresses_only && !std::ranges::all_of(head.hosts, is_host_without_domain)) return refusal(421);

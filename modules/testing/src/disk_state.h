@@ -59,7 +59,7 @@ struct DiskState {
   Fault drawn(const DiskCall& call);
   void draw_delay(DiskLink& link);
   bool draw_full();
-  std::optional<uint64_t> draw_flip(size_t bytes);  ///< Chooses a bit of written `bytes` to flip, or none.
+  std::optional<uint64_t> draw_flip(size_t bytes);  ///< Returns which bit of `bytes` bytes to flip, or nothing.
 
   RandomStream errors_, fulls_, flips_, delays_;
   int64_t full_writes_left_ = 0;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The rows of a shard that its newest updates have changed, so that a server sends a trainer only the rows it lacks.
+/// The rows of a shard that its newest updates have changed, so that a server sends a trainer only the rows
+/// that the trainer lacks.
 #include <cstdint>
 #include <deque>
 #include <span>

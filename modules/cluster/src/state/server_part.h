@@ -73,7 +73,7 @@ class ServerPart {
   BufferPool& pool_;
   Shard shard_;
   transport::Message weights_;
-  transport::Message next_;  // The version that is being made, from open() to close().
+  transport::Message next_;  // The version of the weights that is being made, from open() to close().
   // Encoded forms of the newest version. An entry whose Message::body is null has not been made yet.
   std::map<transport::Encoding, transport::Message> encoded_;
   std::vector<Contribution> contributions_;  // What each push adds to the update that is being made.
