@@ -69,7 +69,7 @@ Task<Result<void>> ServerLink::attempt(Deadline deadline) {
   if (introduced) co_return introduced;
   close(introduced.error());
   if (may_retry(introduced.error())) co_return introduced;
-  // Adds the server's address, which its refusal does not name.
+  // Adds the server's address to the error, since the server's refusal does not name it.
   co_return std::move(introduced).error().with_context(to_string(server_));
 }
 

@@ -71,8 +71,8 @@ class ServerLinks {
   /// Asks a server for its status. If `seen` is the number of changes in the last status that the caller has seen
   /// (ServerStatus::changes), the server waits a moment for a further change before it answers.
   Task<Result<ServerStatus>> status(size_t shard, Deadline deadline, std::optional<uint64_t> seen = {});
-  /// Returns the status of shard 0, if all servers are ready. If another server has a NaN or an infinity, the status contains
-  /// this as its failure. Unavailable if a server has lost the model that this trainer trains.
+  /// Returns the status of shard 0, if all servers are ready. If another server has a NaN or an infinity, the status
+  /// contains this as its failure. Unavailable if a server has lost the model that this trainer trains.
   Task<Result<ServerStatus>> status_of_all(Deadline deadline, std::optional<uint64_t> seen);
   /// Like status(), but a failure does not make lost() true.
   Task<Result<ServerStatus>> look(size_t shard, Deadline deadline, std::optional<uint64_t> seen = {});
