@@ -12,7 +12,7 @@ namespace shoal::backends::portable {
 struct Convolution {
   int64_t images, groups;
   int64_t channels, filters;  ///< How many channels and filters one group has.
-  Axis down, right;           ///< The axes of the forward convolution.
+  Axis down, right;           ///< The vertical and the horizontal axis of the forward convolution.
 
   Convolution(const Attributes& attributes, const Shape& image, const Shape& kernel, const Shape& result);
   int64_t taps() const { return down.taps * right.taps; }

@@ -139,7 +139,7 @@ struct Parts {
   float* packed;   ///< The weights.
   float* wide;     ///< [n, gates]
   float* narrow;   ///< [n, units]
-  float* carried;  ///< [n, units], for the backward pass of a GRU: gradients of the state that need no matrix product.
+  float* carried;  ///< [n, units], backward GRU: the gradient that a step passes on without a matrix product.
   float* zeros;    ///< [gates]
   size_t bytes;
   Parts(std::byte* data, const Sizes& size) {

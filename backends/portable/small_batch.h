@@ -8,7 +8,7 @@
 
 namespace shoal::backends::portable {
 
-/// True if this loop should compute the product. For more rows of x it is faster to pack w.
+/// Returns whether the code for small batches should compute the product. For more rows of x it is faster to pack w.
 inline bool small_batch_takes(int64_t rows, int64_t in) { return rows <= 32 && in >= 8; }
 
 /// Row-major: x [rows, in], w [out, in], bias [out] or null, y [rows, out].

@@ -7,8 +7,9 @@
 namespace shoal::backends::portable {
 namespace {
 
-constexpr int64_t kOutputsMax = 4, kStep = 16;  // The most outputs of a tile; the partial sums of one sum.
-// AVX2: 12 sums, 3 vectors of x and 1 of w fill all 16 registers. AVX-512: 24 sums, 6 vectors of x and 1 of w take 31.
+constexpr int64_t kOutputsMax = 4, kStep = 16;  // The most outputs of a tile; the number of partial sums (lanes) of a sum.
+// The most rows of x in a tile: as many as the vector registers allow. With AVX2, 3 rows need 12 registers for sums, 3 for
+// vectors of x and 1 for w, which are all 16. With AVX-512, 6 rows need 24 + 6 + 1 = 31 of 32.
 constexpr int64_t kSmallRowsMax = kLanes == 16 ? 6 : kFusedInOne ? 3 : 1;
 
 using Bits [[gnu::vector_size(kLanes * 4), gnu::aligned(4), gnu::may_alias]] = int32_t;
@@ -37,7 +38,7 @@ struct SmallBatchTile {
   const float* ahead;  ///< Memory to prefetch: `depth` floats of one row of w.
 };
 
-/// Adds products to those of the 16 lanes of each sum that fit into one register, from lane `lane` on.
+/// Adds the products of a tile to a part of each sum's 16 lanes: the lanes from `lane` on that fit into one register.
 template <int64_t kRows, int64_t kOutputs>
 SHOAL_ALWAYS_INLINE void add_part(const SmallBatchTile& tile, int64_t lane, Vector (&sums)[kOutputsMax][kRows]) {
   const auto add = [&](const auto& vector) __attribute__((always_inline)) {
@@ -66,8 +67,8 @@ SHOAL_ALWAYS_INLINE void add_part(const SmallBatchTile& tile, int64_t lane, Vect
   }
 }
 
-/// Adds up the 16 lanes of each of four outputs. The upper eight lanes are added to the lower eight. Neighbouring lanes are
-/// then added twice, which leaves two numbers for each output; at last these two are added.
+/// Adds up the 16 lanes of each of four outputs. The upper eight lanes are added to the lower eight. Then
+/// neighbours are added, so that eight numbers become four, and four become two. At last these two are added.
 SHOAL_ALWAYS_INLINE void sums_of(const float* lanes, int64_t stride, Quarter& sums) {
   Eight a, b, c, d;
   fold(lanes, a), fold(lanes + stride, b), fold(lanes + 2 * stride, c), fold(lanes + 3 * stride, d);

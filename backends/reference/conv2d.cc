@@ -86,8 +86,8 @@ std::unique_ptr<Kernel> make_conv2d(const KernelRequest& request) {
   return make_loop(loop, size_t(conv.kernel_elements()) * sizeof(float));
 }
 
-/// The gradient for the image, and conv2d_transpose: the latter is the gradient of a convolution in the opposite direction,
-/// plus a bias.
+/// Makes the kernel that computes the gradient of a convolution for its image. The op conv2d_transpose uses this kernel,
+/// too: its result is such a gradient, of a convolution in the opposite direction, plus a bias.
 std::unique_ptr<Kernel> make_conv2d_grad_input(const KernelRequest& request) {
   const Conv conv(request, request.outputs[0].shape, request.inputs[1].shape, request.inputs[0].shape);
   const int64_t image_elements = conv.height * conv.width * conv.channels;

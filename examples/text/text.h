@@ -24,7 +24,7 @@ Text load_text(std::optional<std::string> data_dir, uint64_t seed);
 std::string generate_play(size_t size, uint64_t seed);
 
 /// Pieces of a text. `ids` holds the ids of their characters, int64 [count, length]; `next` holds for each character the
-/// id of the character that follows it. A piece begins every `stride` characters; a rest too short for one is dropped.
+/// id of the character that follows it. A piece begins every `stride` characters, while enough characters follow.
 /// Raises InvalidArgument unless the text has more than `length` characters and `characters` contains all of them.
 struct Windows {
   shoal::Tensor ids;

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The listener of shm.
+/// Listens for connections of the transport shm (shared memory), and accepts them.
 #include "link.h"
 #include "stream/acceptance.h"
 

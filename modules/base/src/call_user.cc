@@ -21,7 +21,7 @@ Error current_exception_to_error(std::string_view where) {
   try {
     throw;
   } catch (const Exception& exception) {
-    Error error = exception.error();  // Says where the mistake was made. Only a TypeMismatch does not: add `where`.
+    Error error = exception.error();  // Errors of this class name the place, except TypeMismatch, which gets `where`.
     if (error.kind() == ErrorKind::kTypeMismatch && where != kOutermost) error = std::move(error).with_context(where);
     return std::move(error).with_cause(cause);
   } catch (const std::exception& exception) {

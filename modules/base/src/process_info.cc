@@ -58,7 +58,7 @@ ProcessInfo read_process_info() {
           .process_id = ::getpid(),
           .program = ::program_invocation_short_name,
           .temporary_folder = read_temporary_folder(),
-          // More threads than the quota allows would only wait for each other.
+          // More threads than the CPU quota of the cgroup allows would only wait for each other.
           .usable_cores = quota ? std::max(1, int(*limits.cores)) : cores,
           .slow_cores = slow_cores,
           .slowed_by_heat = is_slowed_by_heat(),

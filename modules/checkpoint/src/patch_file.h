@@ -9,8 +9,8 @@
 
 namespace shoal::checkpoint {
 
-/// The parts of one table that changed since the previous checkpoint. A table is divided into units (rows as a rule), and
-/// is compared block by block: each Block here has the units of one such block that differ.
+/// The parts of one table that changed since the previous checkpoint. A table consists of units (rows, as a rule). Blocks
+/// of units are compared one after the other; a Block has those units of one block that changed.
 struct ChangedUnits {
   struct Block {
     std::vector<int64_t> numbers;  ///< The changed units (row numbers, as a rule), ascending over all blocks.

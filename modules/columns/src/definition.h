@@ -22,9 +22,9 @@ class Inputs {
   Value feature(const std::string& key, const std::string& column) const;
   /// Returns the values of each example as a list: [batch, L]. InvalidArgument for more than two dimensions.
   Value list_of(Value feature, const std::string& column) const;
-  /// The next two functions record what the model's ids stand for in the graph's object Meaning (graph/meaning.h).
-  /// Checkpoints store its contents, and a restore compares them. feature_means() records how a column uses the feature
-  /// `key`; column_means() records what the column `name` is made from.
+  /// The next two functions write to the graph's object Meaning (graph/meaning.h), which tells what the model's ids stand
+  /// for. Checkpoints store the contents of Meaning, and a restore compares them. feature_means() records how a column
+  /// uses the feature `key`; column_means() records what the column `name` is made from.
   void feature_means(const std::string& key, MeaningFact fact) {
     graph().meaning().add("features/" + key, std::move(fact));
   }

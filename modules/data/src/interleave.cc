@@ -98,7 +98,7 @@ class InterleaveStage final : public Stage {
     SHOAL_TRY(const int64_t since, in.count());
     turn_ = size_t(turn);
     next_number_ = first;
-    std::vector<std::pair<int64_t, size_t>> open;  // For each open dataset: element number - first, and slot.
+    std::vector<std::pair<int64_t, size_t>> open;  // For each open dataset: number of its element minus `first`; slot.
     for (size_t i = 0; i < slots_.size(); ++i) {
       SHOAL_TRY(const int64_t one_more, in.count(since));
       if (one_more > 0) open.emplace_back(one_more - 1, i);
@@ -275,7 +275,7 @@ class InterleaveNode final : public Node {
     return std::make_unique<InterleaveStage>(context, std::move(stage), fn_, options_, name_, key);
   }
   std::string_view kind() const override { return "interleave"; }
-  /// Leaves out options_.parallel: where the order is fixed, this option changes neither elements nor positions.
+  /// Leaves out options_.parallel, since this option changes neither elements nor positions if the order is deterministic.
   RandomKey fold_parameters(RandomKey key) const override {
     key = fold_in(key, options_.deterministic ? "interleave" : "interleave/any order");
     return fold_in(fold_in(key, uint64_t(options_.cycle)), uint64_t(options_.block));

@@ -21,7 +21,7 @@ class RecordFile {
   RecordFile(std::unique_ptr<ByteSource> source, std::string path)
       : source_(std::move(source)), path_(std::move(path)), buffer_(kBufferBytes) {}
   uint64_t offset() const { return offset_; }
-  /// The most bytes that may still come.
+  /// An upper bound of the number of bytes that are still to be read from the file.
   uint64_t left_max() const {
     const uint64_t left = source_->left_max();
     return left > UINT64_MAX - buffered() ? UINT64_MAX : left + buffered();
@@ -49,7 +49,8 @@ class RecordFile {
     SHOAL_TRY(const uint64_t skipped, skip_up_to(wanted));
     return skipped == wanted ? Result<void>() : damaged_position();
   }
-  /// read_up_to() and skip_up_to() return how many bytes there were, so that a format can make its own error.
+  /// read_up_to() and skip_up_to() return how many bytes they have read or skipped: fewer than asked for if the file ends
+  /// before. A format can then return an error of its own.
   Result<size_t> read_up_to(std::span<std::byte> out) {
     SHOAL_TRY(const size_t count, read_some(out));
     offset_ += count;

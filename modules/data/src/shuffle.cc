@@ -57,8 +57,8 @@ struct Progress {
   bool ended = false;   ///< True once the input's end was seen.
 };
 
-/// Whether such counters can occur. Until the input ends, there is one draw more than slots that were filled again, since
-/// the slot of the last draw stays empty until the next call of next().
+/// Returns whether a pass can have these counters. Until the input ends, a new input has filled the slot of each draw
+/// except the last: the slot of the last draw stays empty until the next call of next().
 bool is_possible(const Progress& at, uint64_t capacity) {
   if (at.draws == 0) return at.inputs == 0;
   if (!at.ended) return at.inputs >= capacity && at.inputs - capacity == at.draws - 1;
@@ -66,13 +66,13 @@ bool is_possible(const Progress& at, uint64_t capacity) {
   return at.draws <= at.inputs && at.draws > replaced;
 }
 
-/// Returns for each slot of the buffer the number of the input that it holds. That is kHole for the slot of the last draw,
-/// which is still empty.
+/// Returns for each slot of the buffer the number of the input that it holds, or kHole if the slot is empty, as is the
+/// slot of the last draw.
 std::vector<uint64_t> buffered_inputs(RandomKey key, const Progress& at, uint64_t capacity) {
   if (at.draws == 0) return {};
   Draws draws(key);
   const uint64_t filled = std::min(capacity, at.inputs);
-  const uint64_t replaced = at.inputs - filled;  // The number of draws after which an input filled the slot.
+  const uint64_t replaced = at.inputs - filled;  // How many of the drawn slots a new input has filled.
   std::vector<uint64_t> slots(size_t(filled), kHole);
   // Input number filled + d was put into the slot that draw number d chose. So the newest draw that chose a slot tells
   // which input the slot holds. Visits the draws from the newest to the oldest; after about filled * ln(filled) of them,
@@ -288,8 +288,8 @@ class ShuffleStage final : public Stage {
   std::vector<Slot> buffer_;
   std::optional<size_t> hole_;
   Anchor anchor_;       ///< A saved position of the input, from which a resume reads. All of buffer_ was read after it.
-  /// A later saved position. Becomes the anchor once older_ is 0: older_ counts the elements of the buffer that were read
-  /// before this position was saved.
+  /// A position of the input that was saved after anchor_, and replaces anchor_ once older_ is 0. older_ is the number of
+  /// elements in the buffer that were read before this position was saved.
   Anchor next_anchor_;
   size_t older_ = 0;
   std::optional<Error> anchor_error_;

@@ -80,7 +80,7 @@ class Link : public Holder, public std::enable_shared_from_this<Link> {
   /// Ends the connection at once, and resumes the coroutines that wait. So never call it while a caller's send(), receive()
   /// or other call on this connection runs.
   void fail(const Error& reason);
-  /// Calls a member function of a derived class in a later turn of the loop.
+  /// Lets the event loop call a member function of the derived class later, after the code that runs now has returned.
   template <class Derived>
   void later(void (Derived::*what)()) {
     core_->postbox->post([self = self_of(static_cast<Derived*>(this)), what] { ((*self).*what)(); });

@@ -22,7 +22,7 @@ struct KernelRequest {
   const Node& node;  ///< Op, name and attributes. Valid only during make_kernel().
   std::span<const TensorType> inputs;
   std::span<const TensorType> outputs;
-  /// True for an input that is a variable (its contents change only with the version), false for an activation.
+  /// True for an input that is a variable (its contents change only if KernelCall::weights does), false for an activation.
   std::span<const bool> input_is_variable;
   int threads;
   RandomKey graph_seed;

@@ -21,7 +21,8 @@ Result<void> FieldSummaries::add(const std::vector<Cell>& cells) {
   ++records_;
   for (size_t i = 0; i < cells.size(); ++i) {
     const Cell& cell = cells[i];
-    // Records of tables have the same fields in the same order, so the search by name is rare.
+    // Records of a table have the same fields in the same order, so this field is usually at place i. Only otherwise is
+    // it searched for by name.
     if (i < fields_.size() && fields_[i].name == cell.name) {
       add_to(fields_[i], cell);
       continue;

@@ -104,7 +104,8 @@ Result<Figure> draw_rates(const std::vector<RunToDraw>& runs, const std::vector<
       Line line{.run = i, .points = std::move(rates->points)};
       line.last = (curve == RateCurve::kRoc ? "AUC " : "average precision ") + short_number(rates->area);
       line.is_best = runs.size() > 1 && rates->area > best;
-      // Earlier lines are no longer marked as the best one. If the areas are equal, this line is not marked either.
+      // If this line has the largest area so far, no earlier line is the best one any more. If another line has the same
+      // area, neither is the best one.
       if (rates->area >= best) {
         for (Line& other : panel.lines) other.is_best = false;
       }

@@ -19,7 +19,8 @@ struct TuneOptions {
   uint64_t memory_bytes = 0;    ///< Resident memory for all trials together; 0: unlimited.
   std::vector<std::string>
       launch{};  ///< The words of the `launch` command that starts each trial as a job; empty: a trial is one process.
-  bool launches_itself = false;  ///< True: `launch` starts this same program, so no program follows the `--` of `launch`.
+  /// True if the `launch` command starts this same program as its tasks, so that it names no program after `--`.
+  bool launches_itself = false;
   bool json = false;
   bool quiet = false;
 };

@@ -17,7 +17,7 @@ class BoundedLines {
 
  private:
   Environment& env_;
-  SteadyTime logged_until_{};  // Each line logged moves it on by 1 s. While it is 20 s after now, no line is logged.
+  SteadyTime logged_until_{};  // Each logged line adds 1 s to this time. While it is 20 s ahead of now, no line is logged.
   int64_t unlogged_ = 0;
 };
 

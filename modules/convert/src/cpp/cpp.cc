@@ -18,7 +18,8 @@ namespace shoal::convert {
 namespace cpp {
 namespace {
 
-/// Adds an obstacle for each symbol in a value's shape that has no size in `sizes`, unless `told` contains the symbol.
+/// Adds a reason why the model cannot be written as C++ to `obstacles` for each symbol in a value's shape that has no size
+/// in `sizes`. `told` contains the symbols for which that was done before.
 void add_missing_axes(const std::string& name, const DimShape& shape, const SymbolSizes& sizes, std::set<std::string>& told,
                       std::vector<std::string>& obstacles) {
   for (const Dim& dim : shape.dims()) {
@@ -80,7 +81,7 @@ void add_obstacles_of_nodes(const Graph& graph, const std::vector<Value>& output
     const OpDef* const op = graph.catalogue().find(node.op);
     if (reason.empty() && !(op && op->view)) {
       const auto writer = op_writer(graph, id, sizes, read, nullptr);
-      if (writer) reason = why_not(node, *writer);  // Null if an axis has no size, which add_missing_axes() reports.
+      if (writer) reason = why_not(node, *writer);  // No writer: an axis has no size. add_missing_axes() reports that.
     }
     if (!reason.empty()) obstacles.push_back("node \"" + node.name + "\", op " + node.op + ": " + reason);
   }

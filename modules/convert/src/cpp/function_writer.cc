@@ -146,7 +146,8 @@ void FunctionWriter::may_write_over(const Value& value) {
   const Value root = root_of(graph_, value);
   const auto found = root_at_.find(place_of(root));
   if (found == root_at_.end()) return;
-  for (size_t i = 0; i < writer_->input_count(); ++i) {  // Inputs in the memory of `value` must have the output's shape.
+  // The output may overwrite `value` only if each input that lies in the same memory has the output's shape.
+  for (size_t i = 0; i < writer_->input_count(); ++i) {
     const bool same_memory = root_of(graph_, writer_->node().inputs[i]) == root;
     if (same_memory && !(writer_->input(i).shape == writer_->output().shape)) return;
   }

@@ -16,7 +16,7 @@ struct Int8Weights {
   std::vector<int8_t> weights;  ///< [out][...], channels last.
   std::vector<int32_t> bias;    ///< Includes the correction for the zero point of x.
   std::vector<float> factors;
-  std::vector<int32_t> multipliers;  ///< multipliers / 2^shifts = factors / (the scale of the result).
+  std::vector<int32_t> multipliers;  ///< For each channel: multiplier / 2^shift = factor / (the scale of the result).
   std::vector<uint8_t> shifts;
 };
 

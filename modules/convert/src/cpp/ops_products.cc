@@ -10,8 +10,8 @@
 namespace shoal::convert::cpp {
 namespace {
 
-constexpr int64_t kFewRows = 4;        // Up to this many rows, the function dense_few_rows computes each sum.
-constexpr int64_t kSmallBatch = 32;    // Up to this many rows, dense_small_batch computes each sum, in 16 lanes.
+constexpr int64_t kFewRows = 4;        // For up to this many rows of x, the generated code calls dense_few_rows.
+constexpr int64_t kSmallBatch = 32;    // For up to this many rows of x, it calls dense_small_batch or dense_shallow.
 constexpr int64_t kDepthBlock = 1024;  // The most inputs whose products dense_small_batch adds up at a time.
 
 struct ProductSizes {

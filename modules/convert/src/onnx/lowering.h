@@ -52,8 +52,8 @@ class Lowering {
   /// True if the file already computes this operand with its channels first (ONNX's layout of images).
   bool has_image(size_t input) const { return !values_.names.at(key(node_.inputs[input])).channels_first.empty(); }
 
-  /// maker_of() returns the node that computes an operand. For a value in that node's inputs, name_of() returns its name in
-  /// the file.
+  /// maker_of() returns the node of the graph that computes operand number `input`. name_of() returns the name that a
+  /// value, such as an operand of that node, has in the ONNX file.
   const Node* maker_of(size_t input) const {
     const Value value = node_.inputs[input];
     return &value.graph().node(value.node());
@@ -103,7 +103,7 @@ using OnnxRules = std::map<std::string_view, OnnxRule>;
 /// The rules of all ops of Shoal's catalogue, gradients aside.
 const OnnxRules& onnx_rules();
 
-// Each function adds the rules of one family of ops.
+// Each function below adds the rules of one family of ops to `rules`.
 void add_element_rules(OnnxRules& rules);
 void add_product_rules(OnnxRules& rules);
 void add_norm_rules(OnnxRules& rules);

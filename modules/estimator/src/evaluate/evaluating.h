@@ -32,9 +32,9 @@ class Evaluating {
   /// Evaluates the checkpoint at `prefix`, then calls the exporters. Runs on the compute thread. Cancelled if `stop` stops
   /// before the evaluation is complete.
   Result<void> evaluate(Environment& env, const std::string& prefix, const StopToken& stop = {});
-  /// These ask the user's EvalListener whether the evaluation goes on: may_look() calls its before_eval() before each
-  /// search for a checkpoint, and may_go_on() its after_eval() after the search. Both return its answer, or true if there
-  /// is no listener. The answer "no" is logged.
+  /// The two functions below ask the user's EvalListener whether to go on evaluating. may_look() asks before each search
+  /// for a checkpoint (EvalListener::before_eval()), may_go_on() after the search (EvalListener::after_eval()). They return
+  /// the listener's answer, or true if there is no listener, and log the answer "no".
   Result<bool> may_look(Logger& log);
   Result<bool> may_go_on(Logger& log, EvalStatus status);
   /// Warns of each exporter that waits for the last step and was never called, because training ended before its last step

@@ -45,8 +45,8 @@ void LocalEvaluation::end(RunContext&, uint64_t step) {
   if (!may_wait_for_the_end(step)) evaluate_end(step, env_.interrupted());
 }
 
-/// True if evaluate_last() may make the last evaluation, after the job's end. This is so at max_steps, where a task that is
-/// started again finds nothing left to train, and after an interrupt.
+/// Returns whether the last evaluation may wait until the job has ended (evaluate_last()). It may if training has reached
+/// max_steps, since a task that is started again then has nothing left to train; and it may after an interrupt.
 bool LocalEvaluation::may_wait_for_the_end(uint64_t step) const {
   return (max_steps_ && step >= uint64_t(*max_steps_)) || env_.interrupted().stop_requested();
 }

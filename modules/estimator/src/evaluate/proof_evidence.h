@@ -36,7 +36,7 @@ enum class ProofRule : uint8_t {
 
 class ProofEvidence {
  public:
-  /// `form`: what error messages call the exported file: "ONNX file".
+  /// `form` is what error messages call the exported file, such as "ONNX file".
   ProofEvidence(std::string form, const ExportProof& proof, ProofRule rule)
       : form_(std::move(form)), tolerance_(proof.tolerance), accuracy_loss_(proof.accuracy_loss), rule_(rule) {}
 

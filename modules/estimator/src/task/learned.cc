@@ -126,7 +126,7 @@ Result<void> check_name(std::string_view name) {
 
 Result<std::string> RunConfig::learned_text(std::string_view name, const LearnedCalls& calls) const {
   SHOAL_TRY_VOID(check_name(name));
-  // Without a model_dir the value cannot be kept. A parameter server keeps none, and makes one only if a call asks for it.
+  // Without a model_dir the value cannot be stored. A parameter server stores no value either, and makes it at each call.
   if (!model_dir() || task_type() == cluster::kPsRole) return make_value(name, calls);
   const std::shared_ptr<Environment> env = environment();
   const LearnedFile file(*env, *this, name);

@@ -84,9 +84,9 @@ Task<Result<TrainOutcome>> TrainTask::run_steps() {
   SHOAL_CO_TRY_VOID(co_await run_->run());
   if (scope_.request.last_evaluation) {
     Result<void> evaluated = co_await compute(env, &LocalEvaluation::evaluate_last, scope_.request.last_evaluation);
-    // An error that may pass (Unavailable) is returned after max_steps, so that this task is started again: it then trains
-    // nothing, and only repeats the evaluation. After an interrupt the error is only logged: a new start would continue
-    // training, but the servers and the other tasks have ended.
+    // If the evaluation fails with Unavailable, another try may succeed. At max_steps the error is returned, so that this
+    // task is started again; it then trains nothing, and only repeats the evaluation. After an interrupt the error is only
+    // logged: if the task was started again, it would train on, but the servers and the other tasks have ended.
     const bool may_come_again = end_.reason() == checkpoint::EndReason::kMaxSteps;
     const bool passes = !evaluated && evaluated.error().kind() == ErrorKind::kUnavailable;
     if (passes && !may_come_again) {

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// How values are stored as text that a run computes from data once and keeps across its restarts (RunConfig::learned()).
+/// Converts values to text and back. A run computes such values from its data once, and stores the text, so that it has
+/// the same values after a restart (RunConfig::learned()).
 #include <string>
 #include <string_view>
 

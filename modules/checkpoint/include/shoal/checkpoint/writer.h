@@ -121,8 +121,8 @@ class Writer {
   };
   virtual Result<void> add_tensors(std::span<const NamedTensor> tensors) = 0;
   /// Completes all data files. InvalidArgument unless every arena is complete and the pieces of each tensor are exactly its
-  /// rows. After this call all data are on the disk but nothing refers to them. Saving may have taken long, so a caller
-  /// that may have lost the right to publish now checks whether it still has this right. Call it once.
+  /// rows. After this call all data are on the disk but nothing refers to them. Saving may take long, and the caller may
+  /// lose the right to publish meanwhile: it should check this right after finish(). Call finish() once.
   virtual Result<void> finish(SaveInfo info) = 0;
   /// Makes the checkpoint the newest one. Call it after finish().
   virtual Result<Saved> publish(CommitOptions options) = 0;

@@ -26,7 +26,7 @@ std::string job_difference(std::string_view text, const std::string& owner, std:
 /// The identity of a task, and all that the tasks of a job have in common. Peers compare it when they connect, and refuse
 /// a peer of another job, model, strategy or run.
 struct TaskIdentity {
-  std::string job;  ///< job_text() of the cluster.
+  std::string job;  ///< All tasks of the job with their addresses, as job_text() writes them.
   std::string role;
   int index = 0;
   int trainer_index = -1;  ///< The trainer's number; -1 for a task that does not train.

@@ -90,8 +90,8 @@ inline constexpr uint8_t kStatusLeaveBit = 0x10;
 /// In any reply: an update since the model was loaded has written a NaN or an infinity; "failure" says which.
 inline constexpr uint8_t kStatusPoisonBit = 0x08;
 /// In a chief's push: the chief takes a checkpoint after the update that includes this push, and waits for residuals. The
-/// replies to the update's other pushes have the bit, too, and so ask the other trainers for residuals. If all trainers
-/// wait for the chief meanwhile, there is no later reply that could ask them.
+/// replies to the other trainers' pushes in this update have the bit, too, which asks these trainers for their residuals.
+/// (If all of them then wait for the chief, the servers send no later reply that could ask them.)
 inline constexpr uint8_t kStatusSaveBit = 0x20;
 inline constexpr uint8_t kStatusResidualBit = 0x40;
 inline constexpr uint8_t kStatusStopBit = 0x80;
@@ -160,13 +160,13 @@ struct PushCounts {
 
 /// The message of a trainer that makes no more pushes, but stays until the end of the job is announced.
 struct Rest {
-  /// The number of the trainer's newest push; 0 if there is none. Pushes up to this number are dropped, unless they are
-  /// committed.
+  /// The number of the trainer's newest push; 0 if there is none. The servers drop all pushes of the trainer up to this
+  /// number that are not committed yet.
   uint64_t newest_push = 0;
   /// True if the trainer's input has ended at a position that can be stored: checkpoints then record the end.
   bool input_ended = false;
   bool stopped_by_job = false;  ///< True if the job told the trainer to stop. The trainer goes on if the job cancels that.
-  bool waits = false;           ///< True: the answer comes after a second, or once the job ends or goes on.
+  bool waits = false;           ///< True: before the server answers, it waits up to a second for the job to end or go on.
   friend bool operator==(const Rest&, const Rest&) = default;
 };
 std::string to_json(const Rest& rest);
@@ -199,7 +199,7 @@ struct ServerStatus {
   uint64_t changes = 0;      ///< How often a trainer has connected, disconnected, or said that it is done.
   ShardCounters counters;
   std::vector<TrainerStatus> trainers;
-  /// Why the job cannot go on. If there are both, a NaN or infinite weight comes before a failed trainer.
+  /// Why the job cannot go on. If a weight is NaN or infinite and a trainer has failed, too, this tells of the weight.
   std::optional<JobFailure> failure = {};
   friend bool operator==(const ServerStatus&, const ServerStatus&) = default;
 };
@@ -219,15 +219,15 @@ struct Prepare {
 std::string to_json(const Prepare& prepare);
 Result<Prepare> parse_prepare(std::string_view json);
 
-/// The text of two messages, which has the state of one shard: "ready", when training with a loaded model begins, and
-/// "held", for a snapshot.
+/// The state of one shard, which is the text of two messages: of "ready", when training with a loaded model begins, and of
+/// "held", when a server holds a snapshot.
 struct StateText {
   uint64_t epoch = 0;
   uint64_t global_step = 0;
   ShardCounters counters;
   // Only shard 0 sets the fields below.
   std::map<int, std::string> positions;
-  std::set<int> ended = {};  ///< Trainers whose inputs have ended; `positions` has the place of the end.
+  std::set<int> ended = {};  ///< Trainers whose inputs have ended, at the positions that `positions` has for them.
 };
 std::string to_json(const StateText& state);
 Result<StateText> parse_state(std::string_view json);

@@ -74,9 +74,9 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  /// Called by the leader (the local process, or the chief): makes the model ready. A variable gets the value that
-  /// `restore` holds, or else its initial value; `restore` may be null. But if servers still have this job's state, of the
-  /// step of `restore` or a later one, they keep that state, and nothing is restored (Ready::attached).
+  /// Called by the leader (the local process, or the chief): makes the model ready. Each variable gets the
+  /// value that `restore` has for it, or else its initial value; `restore` may be null. Exception: if the servers still
+  /// have this job's state, and `restore` is not of a later step, the servers keep their state (Ready::attached).
   virtual Task<Result<Ready>> prepare(RestoreSource* restore, Deadline deadline) = 0;
   /// Called by all other trainers: waits until the leader has made the model ready.
   virtual Task<Result<Ready>> attach(Deadline deadline) = 0;
@@ -112,16 +112,16 @@ class Store {
   /// process computes for one trainer only.
   virtual Result<void> next_replica(std::span<const double> scalars) = 0;
   virtual Task<Result<Outcome>> commit(Step step, std::span<const double> scalars) = 0;
-  /// Abandons the step, without an update. The compute thread calls this instead of commit(). That is allowed only if the
-  /// backend has passed no gradient to the store's UpdateApplier (backends::RunProgress::withheld), or if the store has
-  /// none.
+  /// Abandons the step, without an update. The compute thread calls this instead of commit(). Call it only if no update
+  /// was applied while the program ran: apply_during_run() returned null, or the run gave no gradient to the object that
+  /// it returned (backends::RunProgress::withheld).
   virtual void withdraw() {}
   /// True if start() needs the input position of every batch; if false, only snapshot() needs positions.
   virtual bool wants_positions() const = 0;
 
-  /// True if the leader has to announce a snapshot to the servers: the snapshot is complete only if it directly follows an
-  /// update with Step::save_follows. If the leader cannot make such an update, it takes a snapshot nevertheless, an
-  /// incomplete one.
+  /// True if the leader should announce each snapshot by setting Step::save_follows in the update before it. A snapshot
+  /// without this announcement lacks residuals of the other trainers. The leader takes one only if it cannot make another
+  /// update.
   virtual bool hears_of_saves() const { return false; }
   /// Takes a snapshot of the current state. `own_positions` are the input positions, after the last commit, of the
   /// trainers that this process computes; servers know them already.

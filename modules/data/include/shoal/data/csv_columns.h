@@ -45,9 +45,9 @@ struct CsvColumnsOptions {
 /// `options` says how to read the file; its columns are ignored. A column whose name the header has more than once
 /// becomes no feature (CsvColumn::doubled). InvalidArgument if there are neither names nor header lines; if a name in
 /// `numbers` or `texts` is in both, belongs to no column, or belongs to several; if a column's name is no UTF-8 and not
-/// in `unused`; and if the header has one of `names` over another column than `names` does. DataLoss for a file that has no
-/// records or is damaged, for a field of `numbers` that is no number, and for a missing label (unless missing_labels is
-/// set). NotFound for a missing file.
+/// in CsvOptions::unused; and if one of `names` is in the header, too, but there for another column. DataLoss for
+/// a file that has no records or is damaged, for a field of `numbers` that is no number, and for a missing label (unless
+/// missing_labels is set). NotFound for a missing file.
 Result<std::vector<CsvColumn>> infer_csv_columns(const std::string& path, const CsvOptions& options,
                                                  CsvColumnsOptions found = {});
 /// As infer_csv_columns(), but raises errors as exceptions, which is shorter in a program.

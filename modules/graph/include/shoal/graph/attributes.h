@@ -40,7 +40,7 @@ class Attributes {
 
  private:
   // The map never changes, so copies share it: set() makes a new map. Null: there are no attributes. The member is a
-  // pointer because every file that includes Shoal would have to instantiate the code of a map.
+  // pointer, so that the files that include Shoal need not instantiate the code of a map.
   std::shared_ptr<const Values> values_;
 };
 

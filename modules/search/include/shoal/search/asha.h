@@ -24,7 +24,7 @@ struct AshaOptions {
   Goal goal = Goal::kMin;
 };
 
-/// The steps of the first rung that give at most three rungs: max_steps / eta^3, rounded up.
+/// Returns a default for min_steps, with which there are at most three rungs: max_steps / eta^3, rounded up.
 int64_t default_min_steps(int64_t max_steps, int64_t eta);
 
 /// Decides which trials continue. The decisions depend only on the sequence of observations.
@@ -37,9 +37,9 @@ class Asha {
     int64_t rung = 0;
     bool goes_on = true;
   };
-  /// Records the value of `trial` at `step`. Returns nothing for max_steps and beyond, where the trial is complete, and if
-  /// the step reaches no rung that is new for the trial;
-  /// otherwise the highest such rung, and whether the trial continues. A trial continues if its value is among the best
+  /// Records the value of `trial` at `step`. If the trial now reaches a rung for the first time, returns this rung
+  /// (the highest one, if there are several) and whether the trial continues. Returns nothing if it reaches no new rung, or
+  /// if `step` is max_steps or more, where the trial is complete. A trial continues if its value is among the best
   /// 1/eta (at least one) of all values recorded at the rung, its own included. Equal values rank equally. A trial with NaN
   /// never continues.
   std::optional<Observation> observe(int64_t trial, int64_t step, double value);
