@@ -77,8 +77,8 @@ void log_softmax_row(const float* x, float* y, int64_t count) {
   subtract(y, log_sum, y, count);
 }
 
-/// Calls body(row) for all rows. parallel_for() takes the cost in bytes of memory traffic. An element takes as long as
-/// moving 16 bytes, because of its exponential.
+/// Calls body(row) for all rows, on several threads if that is worth it. parallel_for() expects the cost of the work as
+/// bytes of memory traffic: one element takes as long as moving 16 bytes, because of its exponential.
 template <class Body>
 void for_rows(int threads, int64_t rows, int64_t columns, const Body& body) {
   parallel_for(threads, rows, rows * columns * 16, [&](int64_t begin, int64_t end) {

@@ -32,7 +32,7 @@ class PatchFile {
   /// Reserves `bytes` of the memory that the constructor's `bytes_max` allows. Returns false if less is left.
   bool reserve(uint64_t bytes);
   void give_back(uint64_t bytes) { bytes_left_ += bytes; }
-  /// Keeps the changes of `segment` for write(). Returns a number for patch().
+  /// Stores the changes of `segment` until write() writes them. Returns the number of the patch, for patch().
   size_t add(const Segment& segment, ChangedUnits changes);
   bool empty() const { return patches_.empty(); }
 

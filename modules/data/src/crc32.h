@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// CRC-32, the checksum of zip archives. It is Shoal's own, so that builds without zlib compare it as well.
+/// CRC-32, the checksum of zip archives. Shoal computes it itself, so that builds without zlib check it, too.
 #include <cstddef>
 #include <cstdint>
 #include <span>

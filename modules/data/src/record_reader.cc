@@ -67,8 +67,8 @@ Result<void> RecordReader::pass_over_mark() {
   }
 }
 
-/// At the file's start, also checks that the file is text. To a user, "this file is an archive" says more than an error in
-/// the first record.
+/// At the file's start, also checks that the file is text. If it is an archive, for example, an error that says so helps a
+/// user more than an error in the first record.
 Result<bool> RecordReader::next(std::string_view& record) {
   if (place_.offset > 0) return find(record);
   SHOAL_TRY_VOID(pass_over_mark());
@@ -113,7 +113,7 @@ bool RecordReader::find_end(Walk& walk) const {
     const std::string_view rest = text.substr(walk.size);
     const size_t line_end = rest.find('\n');
     const std::string_view line = rest.substr(0, line_end);
-    // Most records are one line without a quote, whose bytes need no check.
+    // Most records are one line without a quote. The CSV state need not be computed for the bytes of such a line.
     const bool plain =
         walk.state != CsvState::kQuoted && line_end != std::string_view::npos && line.find('"') == std::string_view::npos;
     if (options_.table && !plain) {

@@ -23,13 +23,13 @@ using TarBlock = std::array<char, kTarBlockBytes>;
 enum class TarKind {
   kFile,
   kOldFile,     ///< A file, or a folder if its name ends with a slash: archives of Version 7 have no type for folders.
-  kNoContents,  ///< A folder, a link or a device, which has no contents, whatever its size says.
+  kNoContents,  ///< A folder, a link or a device. It has no contents, even if its header gives a size.
   kOther,       ///< An entry that has contents but is no file.
   kSparse,      ///< A sparse file, stored without its holes.
   kPax,         ///< A pax header for the next entry.
   kGlobalPax,   ///< A pax header for all entries behind it.
   kLongName,    ///< The long name of the next entry, as GNU tar writes it.
-  kLongLink,    ///< The target of the next entry, a link, where it is too long for a header (GNU tar).
+  kLongLink,    ///< The target of the link that is the next entry, if it is too long for a header (GNU tar).
 };
 
 struct TarHeader {
@@ -40,8 +40,8 @@ struct TarHeader {
 
 bool is_zero_block(const TarBlock& block);
 
-/// Parses a header. DataLoss if the checksum does not match the block, or the size is no number; the message does not say
-/// where in the archive that is.
+/// Parses a header. DataLoss if the checksum does not match the block, or the size is no number; the error does not tell
+/// where in the archive the block is.
 Result<TarHeader> parse_tar_header(const TarBlock& block);
 
 /// Values from pax headers; they replace the values in the entry's header block.
@@ -52,12 +52,12 @@ struct PaxValues {
 };
 
 /// Reads records of the form "LENGTH KEY=VALUE\n", and stores the values that matter in `values`. DataLoss for records of
-/// another form, a size that is no number, or a path that is too long; the message does not say where in the archive that
-/// is.
+/// another form, a size that is no number, or a path that is too long; the error does not tell where in the archive the
+/// record is.
 Result<void> parse_pax(std::string_view records, PaxValues& values);
 
-/// Returns the header blocks of a file: one, or at least three if it needs a pax header. `name` is one that
-/// TarWriter::append() accepts.
+/// Returns the header blocks of a file: one, or at least three if it needs a pax header. `name` must be one
+/// that TarWriter::append() accepts.
 std::string encode_tar_header(std::string_view name, uint64_t bytes);
 
 /// Returns the number of zero bytes that fill the last block of an entry whose contents have `bytes` bytes.

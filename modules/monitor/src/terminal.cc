@@ -28,7 +28,7 @@ void read_size(int descriptor, int& columns, int& lines) {
 Terminal read_terminal() {
   Terminal found;
   found.renews_lines = !is_dumb() && ::isatty(STDERR_FILENO) == 1;
-  const pid_t group = ::tcgetpgrp(STDERR_FILENO);  // -1: not this process's controlling terminal, so no job control.
+  const pid_t group = ::tcgetpgrp(STDERR_FILENO);  // -1: this terminal does not control the process.
   found.in_foreground = group == -1 || group == ::getpgrp();
   read_size(STDERR_FILENO, found.columns, found.lines);
   return found;

@@ -99,7 +99,7 @@ Result<std::unique_ptr<ReadableFile>> DiskConnection::open(const std::string& pa
       return found.as_file();
     }
     if (const int number = link_->late->find(disk_->tree, path, entry); number != 0) return number;
-    // This host sees other hosts' changes late: it still sees the name, but the file is gone.
+    // This host sees other hosts' changes late, so it may still see the name of a file that is gone.
     if (found.as_file() == ENOENT) return ENOENT;
     return entry.node->is_folder ? EISDIR : 0;
   };

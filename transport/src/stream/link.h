@@ -73,7 +73,7 @@ class Link : public Holder, public std::enable_shared_from_this<Link> {
   /// Passes a received message to the task. False: the task's queue of received messages is full, and nothing more may be
   /// read from the peer until resume_reading() is called.
   bool deliver(Message message);
-  /// The largest body that is accepted now, in bytes.
+  /// The most bytes that the body of the next received message may have; `farewell`: the body of a farewell message.
   uint64_t bytes_max(bool farewell) const;
   /// Handles the peer's farewell message, which says why it closes. DataLoss if `message` is not an error message.
   Result<void> take_farewell(const Message& message);

@@ -14,14 +14,14 @@ namespace shoal::cli::launch {
 class LostSteps {
  public:
   explicit LostSteps(size_t tasks) : tasks_(tasks) {}
-  /// Reads a line that a task wrote.
+  /// Reads a line that task number `task` wrote. Counts the lost steps if the line reports some.
   void heed(size_t task, std::string_view line);
   /// The summary; empty if no steps were lost.
   std::string line() const;
 
  private:
-  /// How often (`times`) a task's global step went back to a certain step, and how many steps the task lost by that in
-  /// total (`steps`). tasks_ has a map for each task, whose keys are the steps that the task went back to.
+  /// How often (`times`) a task's global step went back to one certain step, and how many steps the task lost then, all
+  /// times together (`steps`). tasks_ has a map for each task; its keys are the steps to which the task went back.
   struct Fall {
     uint64_t steps = 0;
     uint64_t times = 0;

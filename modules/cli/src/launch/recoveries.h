@@ -16,7 +16,7 @@ class Recoveries {
 
   explicit Recoveries(std::vector<std::string> names);
 
-  /// Reports that the task is gone, and may come back.
+  /// Reports that the task's process has ended, and that a new one may be started.
   void ended(size_t task, bool by_chaos, SteadyTime now);
   /// Reports that a new process of the task runs. The task counts as recovered now if it has no address; else it counts as
   /// recovered when it listens at its address, if that happens within kAwaitedMax.

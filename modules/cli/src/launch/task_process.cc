@@ -7,8 +7,8 @@
 namespace shoal::cli::launch {
 namespace {
 
-constexpr size_t kBytesOfATurn = size_t(256) * 1024;   // At most this much is read at a time, since other tasks wait.
-constexpr size_t kBytesOfAPipe = size_t(1024) * 1024;  // The most that read_rest() takes: a pipe holds no more.
+constexpr size_t kBytesOfATurn = size_t(256) * 1024;   // The most bytes read at a time, since other tasks write, too.
+constexpr size_t kBytesOfAPipe = size_t(1024) * 1024;  // The most bytes that read_rest() reads: a pipe holds no more.
 
 }  // namespace
 

@@ -74,7 +74,7 @@ Result<void> HistoryReader::read_file(const std::string& source, File& file) {
     if (!found && found.error().kind() == ErrorKind::kDataLoss) {
       damage_.push_back(found.error());
       file.done = true;
-    } else if (!found && found.error().kind() != ErrorKind::kNotFound) {  // The file may have been deleted.
+    } else if (!found && found.error().kind() != ErrorKind::kNotFound) {  // kNotFound: the file was deleted.
       return found.error();
     }
     for (const monitor::EventStart& start : file.reader->take_starts()) {

@@ -104,7 +104,8 @@ class LocalStore final : public Store, private backends::UpdateApplier {
   backends::UpdateApplier* apply_during_run(std::span<const double> scalars) override {
     SHOAL_CHECK(!applying_ && scalars.size() == size_t(shard_.spec().scalar_count));
     scalars_.assign(scalars.begin(), scalars.end());
-    if (!weights_->unique()) next_ = env_.buffers().get(weights_->size());  // A snapshot still reads weights_.
+    // If a snapshot still reads weights_, the updates write to new memory.
+    if (!weights_->unique()) next_ = env_.buffers().get(weights_->size());
     shard_.begin_update();
     applying_ = true;
     return this;

@@ -45,8 +45,8 @@ void write_batch_norm_inference(OpWriter& w) {
   w.call("batch_norm_known", {w.in(0), factor, w.in(2), w.in(3), w.out(), rows, channels});
 }
 
-/// The generated function group_norm takes sums in strips and blocks. A strip is the fewest whole rows that make 256
-/// elements. A block is as many strips as make 16,384 elements, at least 8.
+/// The generated function group_norm adds up strips of rows within blocks. A strip is as few whole rows as have at least
+/// 256 elements. A block is as many strips as fit into 16,384 elements, but at least 8.
 void write_group_norm(OpWriter& w) {
   w.may_write_over(0);
   const int64_t examples = w.input(0).shape[0], elements = w.input(0).elements() / examples,

@@ -58,8 +58,8 @@ class InMemoryEvaluator final : public Hook {
   const InputFn input_fn_;
   const EvaluateOptions options_;
   const uint64_t every_;
-  std::string meaning_;      // What the trained model's numbers stand for (Meaning::encode()).
-  std::string op_versions_;  // The versions of the user's own ops in training, in the form of encode_rest().
+  std::string meaning_;      // What the ids and logits of the trained model stand for, as text (Meaning::encode()).
+  std::string op_versions_;  // The versions of the user's own ops in training, as encode_rest() writes them.
   uint64_t evaluated_ = 0;   // The number of iterations at the last evaluation.
 };
 

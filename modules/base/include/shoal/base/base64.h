@@ -13,7 +13,7 @@ enum class Base64 : uint8_t {
   kUrl,     ///< Section 5 of RFC 4648: "-" and "_", no "=". Such text needs no quoting in addresses and file names.
 };
 
-/// The 64 letters, in the order of their values.
+/// The 64 letters of Base64, in the order of the numbers 0 to 63 that they stand for.
 std::string_view base64_letters(Base64 dialect);
 
 std::string to_base64(std::string_view bytes, Base64 dialect = Base64::kPadded);

@@ -36,8 +36,8 @@ struct Segment {
   uint64_t offset = 0;  ///< Bytes from the start of the arena.
   int64_t row_begin = 0;
   int64_t row_end = -1;  ///< -1: up to the last row.
-  /// True if little or nothing of the tensor changes between most saves: a table that is updated by rows, a frozen layer
-  /// (Sharing).
+  /// True if little or nothing of the tensor changes between most saves, as in a table that is updated by rows, or in a
+  /// frozen layer. Such a tensor may share its file with the previous checkpoint (Sharing).
   bool changes_little = false;
 
   int64_t rows() const;  ///< The number of rows of this segment.
@@ -89,12 +89,12 @@ struct Sharing {
   uint64_t changes_max = uint64_t(16) << 20;  ///< Bytes of changes that a save may hold in memory.
 };
 
-/// A save in progress. One thread at a time. If destroyed before it is published, it removes its files, and the previous
-/// checkpoint stays the newest.
+/// A save in progress, used by one thread at a time. If a Writer is destroyed before publish(), it removes its files, and
+/// the previous checkpoint stays the newest.
 ///
-/// An error that prevents saving (disk full, not writable, input/output) is Unavailable, names path and cause, and leaves
-/// the previous checkpoint intact. InvalidArgument for a layout that contradicts itself, or another layout of the same
-/// save.
+/// If files cannot be written (disk full, no permission, input/output error), functions return Unavailable, with the path
+/// and the cause; the previous checkpoint stays intact. They return InvalidArgument for a layout that contradicts itself,
+/// or another layout of the same save.
 class Writer {
  public:
   /// Whether a save makes the folder `model_dir` if it is missing.

@@ -19,8 +19,8 @@ struct NodeCost {
   double bytes = 0;
 };
 
-/// The cost of one node with these attributes. All sizes are known; the data are not read. A view costs nothing, and an
-/// operand without elements adds nothing to the cost.
+/// The cost of one node with these attributes. Uses only the sizes of inputs and outputs, not their data. A view costs
+/// nothing, and an operand without elements adds nothing to the cost.
 NodeCost cost_of(const OpDef& op, const Attributes& attributes, std::span<const TensorView> inputs,
                  std::span<const TensorView> outputs);
 

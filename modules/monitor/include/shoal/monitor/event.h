@@ -36,7 +36,7 @@ struct EventValue {
   std::string tag;
   Kind kind = Kind::kOther;
   double scalar = 0;      ///< Set for kScalar.
-  std::string text;       ///< Set for kText; for kImage the bytes of the encoded file, a PNG or a JPEG as a rule.
+  std::string text;       ///< For kText: the text. For kImage: the bytes of the image file, as a rule a PNG or JPEG.
   Histogram histogram{};  ///< Set for kHistogram.
   /// Set for kImage: the size in pixels as the event gives it, which the encoded bytes may contradict.
   int64_t width = 0, height = 0;

@@ -20,7 +20,7 @@ struct AshaOptions {
   int64_t min_steps = 0;  ///< Steps of the first rung, 1 or more.
   int64_t max_steps = 0;  ///< Steps of a complete trial, which ASHA did not end; more than min_steps.
   int64_t eta =
-      3;  ///< 2 or more. One in `eta` trials goes on beyond a rung; each rung has `eta` times the steps of the last.
+      3;  ///< 2 or more. One in `eta` trials goes on beyond a rung. A rung has `eta` times the steps of the rung before it.
   Goal goal = Goal::kMin;
 };
 
