@@ -50,8 +50,8 @@ SHOAL_ALWAYS_INLINE float sum_of(const Lanes& value) {
   return lanes[0];
 }
 
-/// Computes sum_of() for four values at a time. The lanes of each value are added in the same order: first lane l and lane
-/// l + 8, then l + 4, l + 2 and l + 1.
+/// Computes sum_of() for four values at a time. The lanes of each value are added in the same order as there: lanes 8
+/// apart first, then those 4, 2 and 1 apart.
 SHOAL_ALWAYS_INLINE void four_sums_of(const Lanes* values, float* sums) {
   float lanes[4][kSums];
 #pragma GCC unroll 4

@@ -67,8 +67,8 @@ SHOAL_ALWAYS_INLINE void add_part(const SmallBatchTile& tile, int64_t lane, Vect
   }
 }
 
-/// Adds up the 16 lanes of each of four outputs. The upper eight lanes are added to the lower eight. Then
-/// neighbours are added, so that eight numbers become four, and four become two. At last these two are added.
+/// Adds up the 16 lanes of each of four outputs. The upper eight lanes are added to the lower eight. Then neighbours
+/// are added, so that eight numbers become four, and four become two. At last these two are added.
 SHOAL_ALWAYS_INLINE void sums_of(const float* lanes, int64_t stride, Quarter& sums) {
   Eight a, b, c, d;
   fold(lanes, a), fold(lanes + stride, b), fold(lanes + 2 * stride, c), fold(lanes + 3 * stride, d);

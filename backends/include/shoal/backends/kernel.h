@@ -52,7 +52,8 @@ struct ThreadScratch {
 
 struct KernelCall {
   std::span<const TensorView> inputs;  ///< If the op uses only an input's shape, the input's data is null.
-  /// An output may lie in the memory of an input if the op's OpDef::in_place allows it. Otherwise outputs overlap nothing.
+  /// An output may lie in the memory of an input if the op's OpDef::in_place allows it. Otherwise an output overlaps no
+  /// input and no other output.
   std::span<const MutableTensorView> outputs;
   /// scratch_bytes() bytes of memory, aligned to 64 bytes and shared between kernels, with undefined contents.
   std::byte* scratch;
@@ -94,8 +95,8 @@ class KernelSource {
   virtual ~KernelSource() = default;
   virtual Result<std::unique_ptr<Kernel>> make_kernel(const KernelRequest& request) = 0;
   /// As make_kernel(), for a float32 product (OpDef::product) that rounds its inputs 0 and 1 to bfloat16, multiplies these
-  /// and adds up in float32. If this returns null, make_kernel() makes the kernel, and its operands are
-  /// rounded before it runs.
+  /// and adds up in float32. If this returns null, the kernel of
+  /// make_kernel() is used, and its operands are rounded before it runs.
   virtual Result<std::unique_ptr<Kernel>> make_bfloat16_kernel(const KernelRequest&) { return nullptr; }
 };
 
@@ -113,8 +114,8 @@ struct ExecutorOptions {
   int (*set_library_threads)(int count) = nullptr;
   using Range = void (*)(void* context, int64_t begin, int64_t end);
   void (*parallel)(int threads, int64_t count, Range run, void* context) = nullptr;
-  /// Returns how many of `threads` threads are worth using for a step of this total cost. If it is null, all are
-  /// used.
+  /// Returns how many of `threads` threads are worth using for a step of this total cost. If `worth` is
+  /// null, all are used.
   int (*worth)(int threads, const NodeCost& step) = nullptr;
 };
 Result<std::unique_ptr<Program>> compile_with(const Graph& graph, CompileOptions options, const ExecutorOptions& executor);

@@ -14,7 +14,8 @@ namespace shoal::cluster {
 
 inline constexpr int32_t kTaskIndexMax = 65535;
 
-/// A connected peer. The coroutine that receives from the connection shares it with those that will answer its requests.
+/// A connected peer. The coroutine that receives the peer's requests shares this object with the coroutines that answer
+/// them.
 struct Session : std::enable_shared_from_this<Session> {
   Session(Environment& env, std::unique_ptr<transport::Connection> accepted, uint64_t which)
       : connection(std::move(accepted)), number(which), replies(env) {}
@@ -25,7 +26,7 @@ struct Session : std::enable_shared_from_this<Session> {
   int trainer = -1;  // The trainer's number; -1 for a task that is not a trainer of this job.
   int shard = -1;    // The number of the peer's shard; -1 if the peer is not another server of this job.
   bool chief = false;
-  bool replaced = false;  // True once the server closes the connection for a newer process of this task.
+  bool replaced = false;  // True once the server closes this connection because a newer process of the task has connected.
   std::optional<HeldState> held;
   IncomingPush push;
   TaskGroup replies;   // Replies that are being sent while the next request is handled.

@@ -72,8 +72,8 @@ Result<void> run_layer_normalization(Call& call) {
   return {};
 }
 
-/// For each element x along an axis, calls the function `of` with two numbers, x - maximum and the sum of e^(x - maximum),
-/// and writes what it returns to the result.
+/// Computes a function like softmax along an axis: each element x becomes of(x - maximum, sum of e^(x - maximum)), with
+/// the maximum and the sum over the elements along the axis.
 template <class Of>
 Result<void> softmax(Call& call, Of of) {
   SHOAL_TRY_VOID(call.want(0, DType::kFloat32));

@@ -11,7 +11,7 @@ namespace shoal::convert {
 namespace onnx_model {
 namespace {
 
-/// The sizes that symbols have in one run.
+/// The sizes of symbols (dimensions that the file only names) in one run.
 using Symbols = std::map<std::string, int64_t, std::less<>>;
 
 std::string shown_dims(const OnnxPort& port) {

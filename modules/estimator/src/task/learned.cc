@@ -50,7 +50,7 @@ class LearnedFile {
   /// because of the data from which it made the value.
   void tell_if_unused() const {
     const auto newest = checkpoint::latest(env_.storage(), *config_.model_dir());
-    if (!newest || *newest) return;  // A checkpoint exists. If it is damaged, training reports that later.
+    if (!newest || *newest) return;  // A checkpoint exists, or cannot be read, which training reports later.
     env_.log().info("learned " + name_ +
                     " was made by an earlier start, which saved no checkpoint; to have it made again from the present "
                     "data, delete " +

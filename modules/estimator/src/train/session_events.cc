@@ -63,7 +63,7 @@ monitor::GraphOutput output_of(const ValueType& type) {
   return output;
 }
 
-/// Returns the node's name with a dot in place of each colon. Names of inputs may have colons, but readers of event files
+/// Returns the node's name with a dot in place of each colon. Names of some inputs have colons, but readers of event files
 /// take what follows a colon for the number of an output.
 std::string name_of(const Node& node) {
   std::string name = node.name;

@@ -9,9 +9,9 @@
 
 namespace shoal {
 
-/// Warns in three cases of input that does not suit a cluster. All trainers read the same elements in the same order. Or
-/// each trainer shuffles in an order of its own before shard() divides the elements. Or each of several trainers makes its
-/// own pass over all elements, without max_steps.
+/// Warns of three kinds of input that do not suit a cluster: (1) all trainers read the same elements in the same order;
+/// (2) each trainer shuffles in an order of its own before shard() divides the elements; (3) each trainer makes its own
+/// pass over all elements, without max_steps.
 void warn_about_input(Logger& log, const data::Dataset& dataset, const RunConfig& config, bool has_max_steps);
 /// Warns of tensors that the checkpoint has and the model lacks, as after a change of the optimizer: the next checkpoint
 /// will not have them.

@@ -23,7 +23,8 @@ std::string to_string(const PeerIdentity& task);  ///< Returns "worker 0".
 /// The name of the task in a certificate: the URI "shoal:task/worker/0" among the alternative names, which must contain no
 /// other URI. All other names in a certificate are ignored.
 std::string to_uri(const PeerIdentity& task);
-/// InvalidArgument for anything that to_uri() does not write: a role has 1 to 32 of a-z, 0-9 and _, an index is 0 to 65535.
+/// Reads what to_uri() writes. InvalidArgument for any other text. A role has 1 to 32 characters of a-z, 0-9 and _; an
+/// index is 0 to 65535.
 Result<PeerIdentity> parse_task_uri(std::string_view uri);
 
 /// The period in which a certificate is valid, both ends included. Its times are in seconds, since Shoal's WallTime cannot

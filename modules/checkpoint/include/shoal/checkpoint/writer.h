@@ -107,10 +107,11 @@ class Writer {
                                                Folder folder = Folder::kMadeIfMissing, std::optional<Sharing> sharing = {});
   virtual ~Writer() = default;
 
-  /// Starts an arena, a block of bytes that holds many tensors, and returns the number by which append() knows it. Calls of
+  /// Starts an arena, a block of bytes that holds many tensors, and returns the number to pass to append(). Calls of
   /// append() for several arenas may alternate.
   virtual Result<int> add_arena(ArenaLayout layout) = 0;
-  /// Appends the next bytes of the arena that add_arena() gave the number `arena`, and adds them to the checksums.
+  /// Appends the next bytes of an arena to its file, and adds them to the checksums. `arena` is the number that add_arena()
+  /// returned.
   virtual Result<void> append(int arena, std::span<const std::byte> bytes) = 0;
   /// A complete tensor in memory. add_tensors() adds a whole arena made of such tensors.
   struct NamedTensor {

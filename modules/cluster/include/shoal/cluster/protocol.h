@@ -111,7 +111,7 @@ std::string_view to_string(Phase phase);
 /// How a job ended. The chief tells the servers, and they tell the trainers.
 struct JobEnd {
   bool failed = false;  ///< True if the chief gave up.
-  /// After success the reason of the end, "max_steps", ... (checkpoint::EndReason); else the error's sentence.
+  /// If the job succeeded, why it ended: "max_steps", ... (checkpoint::EndReason). If it failed, the sentence of the error.
   std::string reason;
   friend bool operator==(const JobEnd&, const JobEnd&) = default;
 };
@@ -120,7 +120,7 @@ std::string sentence(const JobEnd& end);
 std::string to_json(const JobEnd& end);
 Result<JobEnd> parse_job_end(std::string_view json);
 
-/// Why a task of the job has failed for good, or why no more of its model may be saved.
+/// Why a task of the job has failed for good, or why the job's model may no longer be saved.
 struct JobFailure {
   ErrorKind kind = ErrorKind::kInternal;
   std::string sentence;

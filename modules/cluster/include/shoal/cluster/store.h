@@ -74,9 +74,9 @@ class Store {
  public:
   virtual ~Store() = default;
 
-  /// Called by the leader (the local process, or the chief): makes the model ready. Each variable gets the
-  /// value that `restore` has for it, or else its initial value; `restore` may be null. Exception: if the servers still
-  /// have this job's state, and `restore` is not of a later step, the servers keep their state (Ready::attached).
+  /// Called by the leader (the local process, or the chief): makes the model ready. Each variable gets the value that
+  /// `restore` has for it, or else its initial value; `restore` may be null. Exception: if the servers still have this
+  /// job's state, and `restore` is not of a later step, the servers keep their state (Ready::attached).
   virtual Task<Result<Ready>> prepare(RestoreSource* restore, Deadline deadline) = 0;
   /// Called by all other trainers: waits until the leader has made the model ready.
   virtual Task<Result<Ready>> attach(Deadline deadline) = 0;

@@ -30,8 +30,8 @@ struct TfFeature {
   bool variable = false;
   /// For a record that lists only nonzero values: the name of its list of int64 with each value's position, counted from 0
   /// in row-major order. The tensor has `shape`; other positions have `missing` (default: 0 or ""). A position out of
-  /// range or a repeated one is DataLoss. Not for kUInt8. If a tensor of `shape` would be too large for
-  /// memory, read the values and the positions as two features with `variable` set.
+  /// range or a repeated one is DataLoss. Not for kUInt8. If a tensor of `shape` would be too large for memory, read
+  /// the values and the positions as two features with `variable` set.
   std::string positions = {};
   /// Replaces the values if a record lacks the name. Its type is `dtype`; it is a scalar, used for all values, or a tensor
   /// of `shape`. Unset: such a record is DataLoss, unless the feature is variable or has positions.

@@ -20,7 +20,8 @@ namespace shoal {
 
 class Hook;
 
-/// kTrain needs loss and train_op, kEval loss, kPredict predictions; what a mode does not need is ignored.
+/// The model for one mode. In mode kTrain set loss and train_op, in kEval loss, in kPredict predictions. Members that the
+/// mode does not need are ignored.
 struct EstimatorSpec {
   Mode mode = Mode::kTrain;
   Value loss = {};  ///< A scalar, or a tensor of one element.
