@@ -101,7 +101,7 @@ void Doorbell::notify(uint32_t what) {
   std::lock_guard lock(mutex_);
   if (socket_ < 0 || wants.exchange(0) == 0) return;
   const Notice notice;
-  // If the socket is full, it contains other datagrams, which wake the peer just as well.
+  // A failure does not matter: if the socket is full, the datagrams in it wake the peer just as well.
   (void)send_datagram(socket_, std::as_bytes(std::span(&notice, 1)).first(kRingBytes));
 }
 

@@ -19,8 +19,9 @@ struct HandshakeResult {
   Heartbeat::Intervals heartbeat;
 };
 
-/// The control socket has four uses: it wakes this side when it sleeps; it brings the peer's memory; every datagram shows
-/// that the peer lives; and the socket's end shows that the peer has ended, for whatever reason.
+/// The link reads datagrams from a control socket, which has four uses: a datagram wakes this side if it sleeps; a datagram
+/// may bring a descriptor of the peer's memory; every datagram shows that the peer lives; and the end of the socket's data
+/// shows that the peer has ended, for whatever reason.
 class Link final : public stream::Link {
  public:
   Link(const std::shared_ptr<Core>& core, HandshakeResult handshake, const LinkOptions& options,

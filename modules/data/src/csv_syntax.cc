@@ -62,7 +62,8 @@ Error CsvSplitter::stray_quote(std::string_view field, size_t begin, size_t in_f
                                      help + "; " + kNoQuoting);
 }
 
-/// Takes a field whose opening quote is at `open`; returns the place of its separator, or the record's end.
+/// Takes a field whose opening quote is at `open`. Returns the index of the separator behind the field, or the record's
+/// size if the field is the last one.
 Result<size_t> CsvSplitter::take_quoted(std::string_view record, size_t open) {
   const size_t first = open + 1;
   const size_t kept = unquoted_.size();

@@ -77,8 +77,8 @@ class Link : public Holder, public std::enable_shared_from_this<Link> {
   uint64_t bytes_max(bool farewell) const;
   /// Handles the peer's farewell message, which says why it closes. DataLoss if `message` is not an error message.
   Result<void> take_farewell(const Message& message);
-  /// Ends the connection at once, and resumes the coroutines that wait. So never call it while a caller's send(), receive()
-  /// or other call on this connection runs.
+  /// Ends the connection at once, and stops the waits of its senders and its receiver. Never call it while a caller's
+  /// send(), receive() or other call on this connection runs.
   void fail(const Error& reason);
   /// Lets the event loop call a member function of the derived class later, after the code that runs now has returned.
   template <class Derived>

@@ -33,7 +33,7 @@ Result<SignalInbox> SignalInbox::open() {
   struct sigaction ignore {};
   ignore.sa_handler = SIG_IGN;
   ::sigaction(SIGPIPE, &ignore, &inbox.pipe_before_);
-  struct sigaction standard {};  // If SIGCHLD were ignored, nothing could learn how a child has ended.
+  struct sigaction standard {};  // SIGCHLD must not be ignored: this process could not learn how a child ended.
   standard.sa_handler = SIG_DFL;
   ::sigaction(SIGCHLD, &standard, &inbox.child_before_);
   return inbox;

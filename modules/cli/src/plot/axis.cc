@@ -50,7 +50,7 @@ std::vector<Tick> nice_ticks(Range range, int wanted) {
   if (!is_usable(range)) return {};
   const double step = nice_step((range.high - range.low) / std::max(wanted, 1));
   const double most = std::max(std::abs(range.low), std::abs(range.high));
-  // With a step below the precision of the numbers, ticks would not differ.
+  // If the step is smaller than the precision of the numbers, neighbouring ticks would be equal.
   if (!std::isfinite(step) || step <= most * 1e-14) return {};
   std::vector<Tick> ticks;
   // Each tick is computed as a multiple of the step, not as a sum of steps, so that rounding errors do not accumulate.

@@ -91,7 +91,7 @@ void fit_axes(LinePanel& panel) {
       }
     }
   }
-  // If all points have the same x, as in a run with a single step, the axis extends 5 units to both sides of it.
+  // If all points have the same x, as in a run with a single step, the axis reaches from 5 below this x to 5 above it.
   const Range around{x.low - 5, x.high + 5};
   panel.x = x.low < x.high ? x : around.low < around.high - 9 ? around : widened(x, 0, false);
   if (!any_y) panel.notes.push_back(panel.log_y ? "No value is positive, as a logarithm needs." : "No value is finite.");
@@ -99,7 +99,7 @@ void fit_axes(LinePanel& panel) {
   panel.y = widened(any_y ? y : Range{0, 1}, 0.05, panel.log_y);
 }
 
-/// Adds a note such as "9 of 10 values of a are not finite (the first at step 20)."
+/// Adds a note such as "a: 9 of 10 values are no finite numbers, the first at step 20."
 void note_gaps(LinePanel& panel, const std::string& name, const std::vector<Timed<double>>& values) {
   const auto is_gap = [](const Timed<double>& value) { return !std::isfinite(value.value); };
   const auto first = std::find_if(values.begin(), values.end(), is_gap);
@@ -131,7 +131,7 @@ LinePanel panel_of(const Key& key, const std::vector<RunToDraw>& runs, const Cur
     if (const auto best = best_of(values, goal)) {
       line.best = short_number(best->value) + " at step " + std::to_string(best->step);
       const bool equal = best_of_all && best_of_all->value == best->value;
-      if (equal) one_is_best = false;  // If two lines have the same best value, none is marked as the best.
+      if (equal) one_is_best = false;  // If two lines share the best value, neither is marked as the best.
       const std::vector<Timed<double>> two{best_of_all.value_or(*best), *best};
       if (!best_of_all || (!equal && best_of(two, goal)->value == best->value)) {
         best_of_all = best;

@@ -19,7 +19,7 @@ inline constexpr size_t kIdentityBytesMax = 4096;
 std::string job_text(const ClusterSpec& cluster);
 
 /// The first difference between two job texts, in words: "ps 1 is host4:2222 for worker 0 and host5:2222 for ps 0". If
-/// a text was cut short, a task that it does not list is no difference.
+/// a text was cut short, a task that is missing in it does not count as a difference.
 std::string job_difference(std::string_view text, const std::string& owner, std::string_view other_text,
                            const std::string& other_owner);
 
