@@ -11,8 +11,8 @@
 namespace shoal::backends::portable {
 namespace {
 
-/// If a row of a window has fewer elements than this, all rows of the window are joined to one row first. Products of short
-/// rows have too few elements to be worth reading and writing the sums.
+/// If a row of a window has fewer elements than this, all rows of the window are joined to one long row before they are
+/// multiplied. Products of short rows would spend too much of their time on reading and writing the sums.
 constexpr int64_t kShortRow = 32;
 
 /// True if a row of a window is contiguous in memory.

@@ -54,7 +54,7 @@ std::unique_ptr<Kernel> make_transpose(const KernelRequest& request) {
 /// Pieces that follow one another along an axis, and the whole tensor that they make.
 struct Pieces {
   int64_t axis;
-  Steps steps;  ///< Distances between neighbours, for each axis of the whole tensor.
+  Steps steps;  ///< For each axis of the whole tensor: the distance between neighbours, in elements.
 
   Pieces(const KernelRequest& request, const Shape& whole)
       : axis(request.node.attributes.get_int("axis")), steps(steps_of(whole)) {}

@@ -166,7 +166,8 @@ Result<void> ExecutorProgram::check(const StepBinding& binding) const {
   return {};
 }
 
-/// Gathers several pieces into one buffer, unless every kernel that reads the variable accepts pieces.
+/// Gives kernels the variable's address. If its rows lie in several pieces of memory, first copies the pieces into one
+/// buffer, unless every kernel that reads the variable accepts pieces.
 Result<void> ExecutorProgram::bind_variable(size_t index, const StepBinding& binding) {
   const Pieces pieces = binding.variables[index];
   SHOAL_TRY_VOID(check_pieces("variable", info_.variables[index], pieces));
@@ -211,7 +212,7 @@ void ExecutorProgram::bind(const StepBinding& binding) {
 }
 
 void ExecutorProgram::scatter_update(size_t index, MutablePieces pieces) const {
-  if (pieces.size() == 1) return;  // The kernel has written a single piece in place.
+  if (pieces.size() == 1) return;  // The kernel wrote to the variable's only piece itself.
   const size_t bytes_per_row = row_bytes(updates_[index]);
   for (const MutablePiece& piece : pieces) {
     const auto bytes = size_t(piece.row_end - piece.row_begin) * bytes_per_row;

@@ -15,9 +15,9 @@ struct SocketName {
   const sockaddr* get() const { return reinterpret_cast<const sockaddr*>(&address); }
 };
 
-/// Returns the name of the socket for an address, which is any text of up to 80 characters; else InvalidArgument. Addresses
-/// from TF_CONFIG have the form "host:port". A host name is not resolved. A numeric host has to be an address of this
-/// machine, else FailedPrecondition.
+/// Returns the name of the socket for an address. Any text of up to 80 characters is an address; InvalidArgument for other
+/// texts. Addresses from TF_CONFIG have the form "host:port". A host name is not resolved. FailedPrecondition for a
+/// numeric host that is not an address of this machine.
 Result<SocketName> socket_name(const Endpoint& endpoint);
 
 }  // namespace shoal::transport::shm

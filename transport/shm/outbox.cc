@@ -37,8 +37,8 @@ void describe_body(const Message& message, Descriptor& descriptor) {
   descriptor.front_bytes = body.size();
   if (payload.empty()) return;
   const auto begin = size_t(payload.data() - body.data());
-  // A body with so many bytes after the payload was not built by message_build.cc. It is described as a body without a
-  // payload, so the receiver copies all of it.
+  // If kPaddingBytesMax or more bytes follow the payload, message_build.cc did not build this body. It is then described
+  // as a body without a payload, so the receiver copies all of it.
   if (body.size() - begin - payload.size() >= kPaddingBytesMax) return;
   descriptor.front_bytes = begin;
   descriptor.payload_bytes = payload.size();

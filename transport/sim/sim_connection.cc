@@ -75,8 +75,8 @@ class SimConnection final : public Connection {
   ~SimConnection() override {
     close(unavailable(to_string(peer()) + ": the connection was closed"));
     side_->end().slot.reset();
-    // Stops the queue's timer only if no coroutine waits. Otherwise close() wakes the coroutines, or, if the task was
-    // killed, the timer cancels their waits.
+    // Stops the timer of `waits`, the queue of waiting coroutines, only if the queue is empty. Otherwise close() wakes the
+    // coroutines, or, if the task was killed, the timer cancels their waits.
     if (side_->end().waits->empty()) side_->end().waits->stop();
   }
 

@@ -59,7 +59,7 @@ uint64_t Way::lose_what_has_not_arrived(SteadyTime now) {
 uint64_t Way::lose_what_has_not_left(SteadyTime now) {
   const auto has_not_left = [&](const Sent& sent) {
     return sent.left > now || held(sent.arrival);
-  };  // While the network is cut, held messages are lost too: the sender is gone and cannot repeat them.
+  };  // Messages that a cut of the network holds up are lost too: the sender is gone and cannot send them again.
   if (farewell_ && has_not_left(*farewell_)) farewell_.reset();
   return std::erase_if(parcels_, has_not_left);
 }

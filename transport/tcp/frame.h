@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The bytes that tcp sends around a body. All numbers are little-endian.
+/// What tcp sends besides the bodies of messages: a preamble for each connection, and a head for each message. All numbers
+/// are little-endian.
 #include <array>
 #include <chrono>
 #include <cstddef>

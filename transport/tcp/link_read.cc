@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The receiving half of a link.
+// The receiving half of Link, which is one tcp connection.
 #include "link.h"
 
 #include <algorithm>
@@ -41,7 +41,8 @@ void Link::read() {
 }
 
 Link::Progress Link::read_some() {
-  // Reads the rest of the body and the next head in one call. The body is received in its final place.
+  // Reads the remaining bytes of a message's body and the head of the next message in one call. The body is read straight
+  // into the buffer that the message will own.
   std::array<asio::mutable_buffer, 2> into;
   size_t wanted = kFrameBytes - in_.head_have;
   if (in_.body) {
@@ -122,7 +123,8 @@ bool Link::take_body() {
 }
 
 void Link::resume_reading() {
-  heartbeat_.restart_silence(core_->env.now());  // The peer's silence begins anew: nothing was read in the pause.
+  // Counts the peer's silence from now on, because nothing was read while reading was paused.
+  heartbeat_.restart_silence(core_->env.now());
   // The head of the next frame may be complete already.
   if (state_ == State::kOpen && in_.head_have == kFrameBytes && !take_head()) return;
   read();

@@ -24,7 +24,7 @@ inline constexpr const char* kSameCa = "start all tasks of a job with certificat
 
 enum class TlsSide : uint8_t { kClient, kServer };
 
-/// Why a TLS session failed. These are the reasons that a socket without TLS does not have.
+/// Why a TLS session failed: the reasons that only TLS has. Failures of the socket itself are not among them.
 enum class TlsFailure : uint8_t {
   kNone,
   kOtherKey,   ///< The two sides have different tokens.

@@ -58,8 +58,8 @@ class EarlierSave {
   PendingFiles& files_;
   const std::string folder_;
   const std::unique_ptr<Reader> reader_;
-  // The key is the index of a file in the earlier manifest. link() gave this file a second name, whose index in
-  // PendingFiles is the value. Nothing: the file could not get a second name.
+  // The key is the index of a file in the earlier manifest. link() tried to give this file a second name, for the new
+  // checkpoint. The value is the index of the new name in PendingFiles; nothing if the attempt failed.
   std::map<uint32_t, std::optional<uint32_t>> links_;
   std::map<uint32_t, FileCheck> checks_;  // By file.
   std::map<uint32_t, bool> intact_;       // By file: the result of is_intact(), once it was called for a piece of the file.

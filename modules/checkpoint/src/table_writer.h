@@ -55,7 +55,7 @@ class TableWriter {
 
   EarlierSave::Found earlier_;
   std::optional<PieceStream> stream_;  // Reads the previous checkpoint's bytes of the table.
-  std::vector<std::byte> block_;       // The bytes that are appended but not yet compared; shorter than a block.
+  std::vector<std::byte> block_;       // Appended bytes, not yet compared with the previous checkpoint; less than a block.
   std::vector<std::byte> before_;      // What the previous checkpoint has for the rows in block_.
   uint64_t compared_ = 0;
   // The size of the changed units (as a rule, rows), and the size that they take in a PatchFile, which also stores the

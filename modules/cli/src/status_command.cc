@@ -63,7 +63,7 @@ struct Question {
 struct Answer {
   transport::Endpoint from;
   TaskStatus status;
-  std::optional<transport::Endpoint> server;  ///< Set if a rendezvous gave its address: a parameter server.
+  std::optional<transport::Endpoint> server;  ///< The parameter server whose address a rendezvous gave.
   std::optional<TaskStatus> of_server;        ///< The server's answer.
   std::string unheard;                        ///< The reason why the server did not answer.
 };
@@ -162,8 +162,8 @@ Task<Result<Answer>> ask_first(Environment& env, Question question, transport::L
 }
 
 /// Asks the endpoints of `question`. A rendezvous, where the tasks of a job find each other, may answer. It knows the
-/// addresses of the tasks, but not the global step, so a parameter server is then asked for the step. This is the task of
-/// the question if that is a server, else ps 0.
+/// addresses of the tasks, but not the global step, so a parameter server is then asked for the step: the server
+/// that the question is about, or ps 0 if it is about another task.
 Task<Result<Answer>> ask(Environment& env, Question question, transport::LinkOptions link, Deadline deadline) {
   const std::string task = question.task;
   auto asking = ask_first(env, std::move(question), link, deadline);

@@ -36,12 +36,12 @@ Result<std::unique_ptr<ByteSource>> open_bytes(Storage& storage, const std::stri
 /// `source` itself if `stop` can never stop.
 std::unique_ptr<ByteSource> stoppable(std::unique_ptr<ByteSource> source, const StopToken& stop);
 
-/// Returns the bytes that gzip'd `file` holds, one member after another. As gzip(1) does, the source passes over zeros
-/// between and behind members, and over all other bytes behind the last member. Only these other bytes count in
+/// Returns the decompressed contents of the gzip file `file`, one member after another. As gzip(1) does, the source passes
+/// over zeros between and behind members, and over all other bytes behind the last member. Only these other bytes count in
 /// passed_over().
 Result<std::unique_ptr<ByteSource>> open_gzip(std::unique_ptr<ReadableFile> file, std::string path);
 
-/// Returns the bytes of the frames of `file`, one frame after another, and passes over skippable frames. Other bytes
+/// Returns the decompressed contents of `file`, one frame after another, and passes over skippable frames. Other bytes
 /// between frames are DataLoss, as in zstd(1) and lz4(1).
 Result<std::unique_ptr<ByteSource>> open_zstd(std::unique_ptr<ReadableFile> file, std::string path);
 Result<std::unique_ptr<ByteSource>> open_lz4(std::unique_ptr<ReadableFile> file, std::string path);

@@ -60,8 +60,8 @@ class JsonGatherer {
 /// Stores the value that a missing field counts as. `field` must have such a value.
 void store_missing(const JsonField& field, Tensor& tensor);
 
-/// Checks that the type and the shape of `field`, and the value that it has if it is missing, fit together; else
-/// InvalidArgument.
+/// Returns InvalidArgument if `field` has an impossible type or shape, or if `field.missing`, which replaces missing
+/// values, does not fit the type and the shape.
 Result<void> check_json_field(const JsonField& field);
 
 }  // namespace shoal::data

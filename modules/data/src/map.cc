@@ -40,7 +40,7 @@ class MapStage final : public Stage {
   StageContext& context_;
   std::unique_ptr<Stage> input_;
   const MapFn& fn_;
-  ElementNumber next_;  // The number of the next element, for errors only: positions do not store it.
+  ElementNumber next_;  // The number of the next element, for errors only: saved positions lack it.
   bool failed_ = false;
 };
 

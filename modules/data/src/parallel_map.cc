@@ -281,8 +281,8 @@ class ParallelMapStage final : public Stage {
   ElementNumber first_;   ///< The number of the first input since begin().
   int64_t read_ = 0;      ///< How many inputs were taken since begin().
   int64_t dropped_ = 0;   ///< How many inputs since begin() were returned and have left slots_.
-  /// After load() of a stage that returns elements out of order: inputs behind the loaded position that had already been
-  /// returned when it was saved. Ascending numbers, counted from that position.
+  /// After load() of a stage that returns elements out of order: the inputs behind the loaded position whose elements had
+  /// been returned before the position was saved. Ascending numbers, counted from that position.
   std::vector<int64_t> gone_;
   std::optional<Error> unsaved_;
   std::vector<std::unique_ptr<Slot>> spare_;

@@ -23,7 +23,7 @@ class TfRecordFormat {
     SHOAL_TRY(const bool more, read_length(file));
     if (!more) return false;
     std::string& record = text_of(element);
-    if (record.size() > length_) record.resize(size_t(length_));  // Shrinks only: growing would fill with zeros.
+    if (record.size() > length_) record.resize(size_t(length_));  // Only shortens the text; the loop below lengthens it.
     // The record is read in pieces, so that a file with a false length takes no more memory than it has bytes.
     for (size_t begin = 0; begin < length_; begin = record.size()) {
       constexpr uint64_t kGrowth = uint64_t(1) << 20;

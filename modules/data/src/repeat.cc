@@ -86,7 +86,8 @@ class RepeatNode final : public Node {
   std::optional<bool> is_finite() const override {
     if (passes_ == 0 || input().cardinality() == 0) return true;
     if (passes_ > 0) return input().is_finite();
-    // An endless repeat ends only if its input is empty, and only a known number of elements shows that it is not empty.
+    // An endless repeat ends only if its input is empty. The input is surely not empty if it never ends, or if its number
+    // of elements is known (0 was handled above).
     if (input().is_finite() == false || input().cardinality()) return false;
     return std::nullopt;
   }

@@ -142,7 +142,8 @@ Result<void> BatchFiller::add(Item& next) {
   return {};
 }
 
-/// Copies an element. False if it is not like the first one; some of its values may have been copied by then.
+/// Copies an element into the batch. False if its names, types or shapes differ from those of the batch's first element;
+/// some of its values may have been copied by then.
 bool BatchFiller::copy_whole(Item& next) {
   const Element& element = next.whole();
   if (element.features.size() != features_ || features_ + element.labels.size() != columns_.size()) return false;
@@ -161,7 +162,8 @@ bool BatchFiller::copy_whole(Item& next) {
       }
       std::string* const to = target.texts + records_.size() * target.row_elements;
       if (owned && tensor.unique()) {
-        auto& texts = const_cast<Tensor&>(tensor).mutable_strings();  // The item owns this tensor, so its texts may change.
+        // Only the item refers to this tensor, so its texts can be swapped instead of copied.
+        auto& texts = const_cast<Tensor&>(tensor).mutable_strings();
         std::swap_ranges(texts.begin(), texts.end(), to);
       } else {
         std::ranges::copy(tensor.strings(), to);

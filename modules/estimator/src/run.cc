@@ -44,7 +44,7 @@ Logger logger_of(const TaskHost& host) { return Logger(host.sink, "", read_wall_
 /// How the tasks of a program have ended.
 struct Ending {
   int status = 0;
-  std::optional<std::string> failure = {};  ///< The sentence of the first error.
+  std::optional<std::string> failure = {};  ///< The name of the first task that failed, and its error message.
 };
 
 /// Runs the tasks as threads until all have ended, and returns the first error.

@@ -18,7 +18,7 @@ Params parameters_of(const CommandLine& line) {
   return parameters;
 }
 
-/// Joins two trainings that one task has made one after the other.
+/// Joins the reports of two trainings that one task has made one after the other.
 TaskReport joined(const TaskReport& first, const TaskReport& second) {
   TaskReport both = second;
   both.metrics = first.metrics;
@@ -117,7 +117,7 @@ ExperimentReport TaskReports::merged(const CommandLine& line) const {
   const std::lock_guard lock(mutex_);
   ExperimentReport whole{
       .parameters = parameters_of(line), .model_dir = model_dir_, .trial = trial_, .version = SHOAL_VERSION};
-  // If there were several trainings, the later ones overwrite these fields, so the report is about the last one.
+  // If there were several trainings, later ones overwrite model_dir and seed, so the report is about the last one.
   for (const TaskReport& report : reports_) {
     if (!report.model_dir.empty()) whole.model_dir = report.model_dir;
   }

@@ -44,10 +44,10 @@ class Paths {
   std::map<Output, bool> targets_;
 };
 
-/// Adds the nodes of a part that is recomputed (Graph::RecomputedPart) a second time, when the backward pass reaches the
-/// part. Nodes are computed in the order in which they were added, so the second values are not computed before the
-/// backward pass needs them. A value that is also used outside of its part is not recomputed, since it stays in memory
-/// anyway.
+/// Saves memory: the values of some parts of the graph (Graph::RecomputedPart) are not kept for the backward pass, but
+/// computed again. When the backward pass reaches such a part, this class adds a copy of the part's nodes to the graph.
+/// Nodes are computed in the order in which they were added, so the copies are not computed before they are needed. A value
+/// that is also used outside of its part is not recomputed, since it stays in memory anyway.
 ///
 /// Source of the method: Chen, Xu, Zhang, Guestrin, "Training deep nets with sublinear memory cost" (2016).
 class Recomputation {
@@ -63,8 +63,8 @@ class Recomputation {
     }
   }
 
-  /// For a `value` that the gradient rule of a node in the recomputed part `part` reads: returns the recomputed value, or
-  /// `value` itself if it is not recomputed.
+  /// Called if the gradient of a node in the recomputed part `part` needs `value`. Returns the recomputed value, or `value`
+  /// itself if it is not recomputed.
   Value operator()(int part, Value value) {
     if (part < 0 || !is_inner(part, value)) return value;
     if (begun_.insert(part).second) add_again(part);
@@ -73,7 +73,7 @@ class Recomputation {
 
  private:
   bool is_source(Value value) const { return source_of(graph_.node(value.node()).op) != Source::kNone; }
-  /// True if a node of the part computes the value and no node outside of the part reads it.
+  /// True if a node of the recomputed part `part` computes the value, and no node outside of this part reads it.
   bool is_inner(int part, Value value) const {
     return graph_.recomputed_part_of(value.node()) == part && !is_source(value) &&
            !used_outside_.contains({value.node(), value.output()});
@@ -91,9 +91,9 @@ class Recomputation {
     }
   }
 
-  /// Returns what a node that is added a second time reads in place of `value`: the second value if the part computes it.
-  /// Values from outside of the part are read through ops::recompute_from(), so that no pass merges the second node with
-  /// the first.
+  /// Returns what the copy of a node reads in place of `value`. If a node of the part computes the value, this is the
+  /// result of that node's copy. Values from outside of the part are read through ops::recompute_from(), so that no pass
+  /// merges the copy with the equal original.
   Value operand(int part, Value value) {
     if (is_inner(part, value)) return again_.at({value.node(), value.output()});
     if (is_source(value) && source_of(graph_.node(value.node()).op) != Source::kInput) return value;

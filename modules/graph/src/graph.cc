@@ -46,7 +46,7 @@ struct Graph::State {
   };
   std::vector<NodeRange> recomputed_parts = {};  // In ascending order and without overlaps.
   int open_recomputed_parts = 0;
-  std::multimap<uint64_t, NodeId> encoded = {};  // Inputs of ids that stand for text inputs, by hash_of_encoding().
+  std::multimap<uint64_t, NodeId> encoded = {};  // Inputs that take a text input's ids, by hash_of_encoding().
 };
 
 namespace {
@@ -195,9 +195,9 @@ Result<void> Graph::add_variable(Variable variable) {
   return {};
 }
 
-/// In a second call of shared layers, finds the variable that the first call made for the same layer. Shared layers may
-/// contain shared layers. So for each open shared scope, from the innermost outwards, a `name` that begins with the scope's
-/// name gets the name of the first call's scope instead.
+/// In a second call of shared layers, finds the variable that the first call made for the same layer. In `name`,
+/// replaces the name of this call's scope by that of the first call's scope. Shared layers may contain shared layers, so
+/// this is done for each open shared scope, from the innermost outwards.
 Result<Value> Graph::find_shared(std::string name, const Shape& shape, DType dtype) {
   for (size_t i = state_->shared.size(); i-- > 0;) {
     const State::SharedScope& shared = state_->shared[i];

@@ -9,7 +9,7 @@ namespace {
 
 using protozero::pbf_writer;
 
-constexpr int32_t kProducer = 22;  // A version of graphs that readers of the last ten years accept.
+constexpr int32_t kProducer = 22;  // The GraphDef version in the file. Readers of the last ten years accept it.
 
 /// Adds an attribute; `write` fills its AttrValue.
 template <class Write>

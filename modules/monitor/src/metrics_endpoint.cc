@@ -99,7 +99,7 @@ class Endpoint final : public MetricsEndpoint {
 #if SHOAL_MONITOR_TLS
   std::shared_ptr<asio::ssl::context> tls_;
 #endif
-  bool looks_ = false, accepts_ = false;                 // True while look(), respectively accept() or pause(), waits.
+  bool looks_ = false, accepts_ = false;                 // looks_: look() waits. accepts_: accept() or pause() waits.
   std::list<std::shared_ptr<MetricsSession>> sessions_;  // The least recently used session is first.
   std::thread thread_;
 };

@@ -7,7 +7,7 @@
 namespace shoal::nn {
 namespace {
 
-/// The extents of a layer as (height, width).
+/// The kernel size, strides and dilation of a layer, each as (height, width).
 struct Extents {
   Extent kernel, strides, dilation;
 };

@@ -23,8 +23,8 @@ TrainOp Optimizer::minimize(Value loss, const std::vector<std::string>& variable
   for (const std::string& name : variables) {
     values.emplace_back(&graph, trainable_variable(name_, graph, name).node, 0);
   }
-  // A variable that is only looked up gets its gradient by rows, so that a step costs only the rows that its batch uses.
-  // Clipping and LAMB need the whole gradient.
+  // If the loss reads a variable only through look-ups of rows, computes the gradients of these rows only, so that the cost
+  // of a step depends only on the rows that its batch uses. Clipping and LAMB need the whole gradient.
   const bool may_come_by_rows = clip_ == Clip::kNone && !needs_whole_variable(rule_);
   const std::vector<std::vector<NodeId>> lookups =
       may_come_by_rows ? lookups_of(loss, values) : std::vector<std::vector<NodeId>>(values.size());

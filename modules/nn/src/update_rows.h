@@ -18,7 +18,7 @@ struct ConstantRow {
   Range range = Range::kNotNegative;
 };
 
-/// One slot of a rule. The members that name a constant contain its index in RuleRow::constants; -1: none.
+/// One slot of a rule. `only_with` and `starts_with` are indexes into RuleRow::constants; -1: none.
 struct SlotRow {
   std::string_view name;
   int only_with = -1;    ///< The slot exists only if the constant with this index is not 0.

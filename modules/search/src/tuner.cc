@@ -171,7 +171,7 @@ TunerActions Tuner::interrupted(int signal, SteadyTime now) {
   if (!again) interrupted_at_ = now;
   for (Trial& trial : trials_) {
     if (!runs(trial)) continue;
-    if (!again && trial.state == Trial::State::kEnding) continue;  // This trial has already received its signal.
+    if (!again && trial.state == Trial::State::kEnding) continue;  // This trial has its signal. A second interrupt kills.
     say(actions, SendSignal{.trial = trial.number, .signal = again ? SIGKILL : signal});
     trial.state = Trial::State::kEnding;
     attempts_[size_t(trial.number)].kill_at = now + options_.kill_after;

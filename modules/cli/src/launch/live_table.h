@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The output of a launch on a terminal while its job runs: a table with a row for each task, which is redrawn, and above
-/// the table the lines that somebody should read.
+/// the table the messages to the user.
 #include <sstream>
 #include <string>
 #include <string_view>
@@ -31,7 +31,8 @@ class LiveTable {
   std::string redraw(const std::vector<std::string>& lines, int columns);
   /// Returns the text that removes the table and shows the new lines from above().
   std::string close(int columns);
-  /// Leaves the drawn table where it is, because other programs have written to the terminal.
+  /// Makes the next redraw() draw the table anew below, without erasing the old one. For use after other programs have
+  /// written to the terminal.
   void leave_behind() { drawn_.clear(); }
 
  private:

@@ -8,7 +8,7 @@
 namespace shoal::cli::launch {
 namespace {
 
-constexpr size_t kTimesMax = 20;  // The most times that are listed for one task, since a job may run for days.
+constexpr size_t kTimesMax = 20;  // Lists at most so many durations per task: a job may run for days.
 
 std::string times_text(const std::vector<double>& seconds) {
   std::string text;

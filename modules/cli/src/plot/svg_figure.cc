@@ -21,7 +21,7 @@ constexpr std::array<SvgColour, 8> kSvgColours{
     SvgColour{"#0072B2", ""},    SvgColour{"#D55E00", ""},    SvgColour{"#009E73", ""},    SvgColour{"#CC79A7", ""},
     SvgColour{"#E69F00", "7 3"}, SvgColour{"#56B4E9", "7 3"}, SvgColour{"#000000", "7 3"}, SvgColour{"#7F5539", "7 3"}};
 
-/// Draws the names with their colours, in as many rows as necessary. Returns the bottom of the last row.
+/// Draws the names of the runs with their colours, in as many rows as necessary. Returns the bottom of the last row.
 double draw_legend(SvgDocument& document, const std::vector<Run>& runs, double width, double top) {
   constexpr double kSize = 12, kSwatch = 22;
   double x = kEdge, y = top + kSize;

@@ -28,17 +28,17 @@ class ServerCore {
   Result<void> check_memory(const ShardSpec& spec, transport::Encoding gradients) const;
   /// Computes memory() for the state's model, and limits trainers' pushes accordingly.
   void plan_memory(transport::Encoding gradients);
-  /// Waits until the memory limit of the session's trainer has room for `bytes` more bytes of a push, and adds them to
-  /// `credit`, the push's bytes. Also returns, without adding, if the model of `epoch` is gone, or no push is committed any
-  /// more. During the wait the server reads nothing from that trainer. Cancelled if the server ends, or the trainer has
-  /// connected again. Unavailable if the trainer has been silent for three heartbeats. DeadlineExceeded if there is no room
-  /// within ready_timeout: earlier pushes take it until the sequencer orders to commit or drop them.
+  /// Waits until the session's trainer may use `bytes` more bytes of memory for a push, and adds them to `credit`, the
+  /// push's bytes. Earlier pushes use the memory until the sequencer has them committed or dropped. Also returns, without
+  /// adding, if the model of `epoch` is gone, or no push is committed any more. During the wait the server reads nothing
+  /// from that trainer. Cancelled if the server ends, or the trainer has connected again. Unavailable if the trainer has
+  /// been silent for three heartbeats. DeadlineExceeded if the memory is not free within ready_timeout.
   Task<Result<void>> take_credit(Session& session, PushCredit& credit, uint64_t epoch, uint64_t bytes, bool encoded);
   /// Called after orders that may have freed memory of pushes: wakes the sessions that wait in take_credit().
   void look_for_credit() {
     if (wait_for_credit_ > 0) changed_->notify_all();
   }
-  /// The number of this shard. Shard 0 has the sequencer.
+  /// The number of this shard. Shard 0 has the sequencer, which decides which pushes are applied.
   size_t shard() const { return shard_; }
   ServerState& state() { return state_; }
   /// Notified whenever something in the state changes that a coroutine may wait for.

@@ -15,7 +15,7 @@ namespace shoal::cluster {
 struct PartGradient {
   std::span<const std::byte> arena;  ///< The gradients in the arena's layout, without the segments in `rows`.
   Ref<Buffer> decoded;               ///< The memory of `arena`; null if `arena` points into the message.
-  /// By segment: the rows that the message has; empty if the push was not sent as rows.
+  /// By segment: the rows whose gradients were sent; empty if the push was not sent as rows.
   std::vector<SegmentRows> rows;
   std::vector<const SegmentRows*> lazy_rows;  ///< Pointers into `rows`, as Contribution::rows needs them.
 };
@@ -24,7 +24,7 @@ struct PartGradient {
 struct HeldPush {
   transport::PushId id;
   std::vector<transport::Message> messages;
-  std::vector<transport::Chunk> chunks;  ///< Views of the messages, one for each part.
+  std::vector<transport::Chunk> chunks;  ///< One for each part of the shard; they refer to `messages`.
   std::vector<PartGradient> parts;
   bool answered = false;      ///< True if the trainer was answered, and may already make another push.
   PushCredit credit;          ///< How much of its trainer's memory limit the push uses until it is answered.

@@ -44,7 +44,7 @@ ServerTraffic::Residual ServerTraffic::residual_of(PartResidual part) const {
     const ShardTraffic::Residual one = (traffic.*part)();
     if (!one.arena) return {};
     all.arena.add(one.arena->bytes(), one.arena);
-    all.after = one.after;  // All parts are residuals after the same push.
+    all.after = one.after;  // The same push for all residuals (gradient values not yet sent).
   }
   return all;
 }

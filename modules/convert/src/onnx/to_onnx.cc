@@ -118,7 +118,7 @@ class Conversion {
     return {};
   }
 
-  /// True if a feature, a prediction or another hash has this name.
+  /// True if a feature, an output or an earlier element of transformed_ has this name.
   bool is_taken(const std::string& name) const {
     return std::ranges::any_of(model_.inputs,
                                [&](const NamedValue& input) { return shown_name(input.name, "features") == name; }) ||

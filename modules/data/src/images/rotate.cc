@@ -26,7 +26,7 @@ template <class T>
 class Sampler {
  public:
   Sampler(const T* pixels, const ImageShape& shape, double y, double x) : channels_(shape.channels) {
-    const auto first_row = int64_t(y + 1) - 1, first_column = int64_t(x + 1) - 1;  // Rounds down, as y, x >= -1.
+    const auto first_row = int64_t(y + 1) - 1, first_column = int64_t(x + 1) - 1;  // Rounds down: y and x are at least -1.
     down_ = float(y - double(first_row));
     right_ = float(x - double(first_column));
     const auto row = [&](int64_t i) { return std::clamp<int64_t>(i, 0, shape.height - 1) * shape.width; };

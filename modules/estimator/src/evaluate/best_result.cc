@@ -75,8 +75,8 @@ bool compares_nan(const CompareMetrics& compare, const Metrics& metrics) {
     low[name] = -std::numeric_limits<double>::infinity();
     high[name] = std::numeric_limits<double>::infinity();
   }
-  // `low` and `high` equal `metrics`, except that metrics that are NaN there are -infinity and infinity here. So if
-  // `compare` calls one of the two better, it compares a metric that is NaN.
+  // `low` and `high` are copies of `metrics` with each NaN replaced by -infinity and by infinity, respectively. So if
+  // `compare` calls one of the two copies better, its outcome depends on a metric that is NaN.
   return any && (compare(low, high) || compare(high, low));
 }
 

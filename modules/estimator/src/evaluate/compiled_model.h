@@ -11,7 +11,8 @@
 
 namespace shoal {
 
-/// The files of the program lie in a temporary folder, which this object's destructor removes.
+/// A program compiled from the C++ source of an exported model. Its files lie in a temporary folder, which the destructor
+/// removes.
 class CompiledModel {
  public:
   /// The reason why this machine cannot compile C++ sources; "" if it can.

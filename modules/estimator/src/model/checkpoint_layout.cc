@@ -15,7 +15,7 @@ bool is_residual(const checkpoint::TensorEntry& tensor) {
   return tensor.is_slot() && tensor.name.starts_with(tensor.slot_of + std::string(kResidual));
 }
 
-/// The trainers whose residuals are among the checkpoint's tensors.
+/// The trainers whose residuals (gradient values that they have not sent yet) are among the checkpoint's tensors.
 std::vector<int> residuals_in(const checkpoint::Manifest& manifest) {
   std::set<int> trainers;
   for (const checkpoint::TensorEntry& tensor : manifest.tensors) {

@@ -101,7 +101,7 @@ class NpzFile final : public TensorFile {
   data::TensorMap arrays_;
 };
 
-/// The first bytes of a file, which tell its format. Archives have the name of their first member there.
+/// The first bytes of a file, which tell its format. In an archive they contain the name of its first member.
 Result<std::string> beginning_of(Storage& storage, const std::string& path) {
   SHOAL_TRY(const auto file, storage.open(path));
   std::string text(size_t(std::min<uint64_t>(file->size(), 512)), '\0');

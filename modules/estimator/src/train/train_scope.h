@@ -7,7 +7,7 @@
 
 namespace shoal {
 
-/// The state of one training run. It outlives all parts that use it, and `request` outlives it.
+/// The state of one training run. It lives until the run ends, and refers to `request`, which has to live longer.
 struct TrainScope {
   TrainScope(Environment& environment, const TrainRequest& what)
       : env(environment), request(what), started(env.now()), context(env, config().host().get()) {}

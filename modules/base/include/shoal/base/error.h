@@ -58,9 +58,9 @@ class [[nodiscard]] Error {
   const std::exception_ptr& cause() const { return cause_; }
   Error with_cause(std::exception_ptr cause) &&;
 
-  /// The tensor element that this error is about. `tensor` is the address of the tensor's elements; null: no element. The
-  /// code that made the tensor can compare this address with its own, and then add to the error where the row came from (a
-  /// file and a line, say). Do not read from the address: the memory may be gone.
+  /// The tensor element that this error is about. `tensor` is the address of the tensor's elements; null: no element. Code
+  /// that knows where rows were read compares this address with those of its tensors. If it finds the tensor, it adds the
+  /// row's origin to the error (a file and a line, say). Do not read from the address: the memory may be gone.
   struct Place {
     const void* tensor = nullptr;
     int64_t element = 0;

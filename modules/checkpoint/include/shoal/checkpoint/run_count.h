@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Counts the training runs of a model_dir, from 1, in the file `training_run`. The end mark of a run has the run's number;
-/// the file also counts runs that died without an end mark.
+/// Counts the training runs of a model_dir, from 1, in the file `training_run`. The file that marks the end of a run
+/// also contains the run's number. But `training_run` counts runs that died without such a mark, too.
 #include <cstdint>
 #include <string>
 
@@ -10,8 +10,9 @@
 
 namespace shoal::checkpoint {
 
-/// The number of the newest run, read from the file `training_run` and the end mark; 0 if there was none. If one of the two
-/// is damaged, calls `warn` and uses the other, since a wrong number is no reason to refuse training. Returns only errors
+/// The number of the newest run, read from the file `training_run` and from the end mark (the file that marks the end of
+/// a run); 0 if there was no run. If one of the two files is damaged, calls `warn` and uses the other file, since a wrong
+/// number is no reason to refuse training. Returns only errors
 /// of reading the files.
 Result<int64_t> newest_run(Storage& storage, const std::string& model_dir, const WarningSink& warn);
 

@@ -35,9 +35,9 @@ struct ParameterServerOptions {
   /// step too, until it comes back.
   Duration lost_grace = std::chrono::seconds(60);
   std::shared_ptr<UpdateObserver> observer = nullptr;
-  /// If no task has been connected for a minute, or for half of ready_timeout, the server calls this function every second
-  /// (through offload()). The result true means that the job is over: the server then ends with success. Null: the server
-  /// learns of the job's end from the chief only.
+  /// If no task has been connected for a minute (or for half of ready_timeout, if that is less), the server calls this
+  /// function every second (through offload()). The result true means that the job is over: the server then ends with
+  /// success. Null: the server learns of the job's end from the chief only.
   std::function<bool()> job_ended = nullptr;
 };
 

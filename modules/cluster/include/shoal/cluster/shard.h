@@ -62,11 +62,11 @@ class Shard {
   /// Fills `weights` (arena_bytes) and the slots with their initial values, and sets the counters to 0.
   Result<void> initialize(std::span<std::byte> weights, const ParallelFor& parallel_for = nullptr);
   /// Computes the next version of the weights into `next` (may be `current`), and updates the slots, from the mean of the
-  /// contributors' gradients: they are added up in order, each multiplied by its own scale; learning rates are those of the
-  /// first contributor. Slots that a snapshot holds are copied first. In a segment with lazy rows a row changes only if
-  /// some contributor's gradient of the row is not all zero. A contributor whose row is all zero is left out of the row's
-  /// sum, but not of the number by which the mean divides. If all contributors give rows, and the update is in place, the
-  /// cost is proportional to the rows given. InvalidArgument if sizes do not fit the spec.
+  /// contributors' gradients. The gradients are added up in order, each multiplied by its own scale. Learning rates are
+  /// those of the first contributor. A slot that a snapshot still needs is copied before it changes. If lazy_rows is set
+  /// for the variable, a row changes only if some contributor's gradient of the row is not all zero. The sum is always
+  /// divided by the number of all contributors. If all contributors give rows, and the update is in place, the cost is
+  /// proportional to the rows given. InvalidArgument if sizes do not fit the spec.
   Result<void> apply(std::span<const std::byte> current, std::span<std::byte> next,
                      std::span<const Contribution> contributions, const ParallelFor& parallel_for = nullptr);
 
@@ -88,7 +88,7 @@ class Shard {
   bool slots_unheld() const;
   /// The arenas of the slots. A snapshot preserves the slots by keeping a reference to each arena.
   std::span<const Ref<Buffer>> slots() const { return slots_; }
-  /// The bytes of a slot, which a restore fills.
+  /// The bytes of a slot. A restore writes the values of a checkpoint to them.
   std::span<std::byte> mutable_slot(int slot);
 
  private:
@@ -141,8 +141,8 @@ class Shard {
   // The index of the segment that poisoned() returns; the number of segments if it returns null. All threads of an update
   // may write it.
   std::unique_ptr<std::atomic<size_t>> poisoned_;
-  // For each piece of the update and each push: a pointer to the gradient, and the gradient's scale. Every apply() reuses
-  // this memory. So a step allocates nothing, unless it merges lazy rows of several contributors.
+  // For each element of pieces_ and each contributor: a pointer to the gradient, and the gradient's scale. Every apply()
+  // reuses this memory. So it allocates nothing, unless it merges the rows that several contributors give.
   std::vector<const float*> gradients_;
   std::vector<float> scales_;
 };

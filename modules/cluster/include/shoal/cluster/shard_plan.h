@@ -1,7 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Assigns each variable to a parameter server, and to a place in the server's arena. The plan is a pure function of the
-/// variables and the number of servers, so that every trainer computes the same plan.
+/// Assigns each variable to a parameter server, and to a position in the server's arena, the one block of memory that holds
+/// its weights. The plan is a pure function of the variables and the number of servers, so that every trainer computes the
+/// same plan.
 #include <cstdint>
 #include <functional>
 #include <string>
@@ -36,7 +37,7 @@ struct Segment {
   VariableSpec variable;
   int64_t row_begin = 0;  ///< The first row. Rows are counted along the first axis; a scalar has one row.
   int64_t row_end = 0;
-  uint64_t offset = 0;  ///< Bytes from the start of the arena; a multiple of 64.
+  uint64_t offset = 0;  ///< Where it begins in the shard's memory (arena), in bytes; a multiple of 64.
   uint64_t bytes = 0;
   friend bool operator==(const Segment&, const Segment&) = default;
 
@@ -95,8 +96,8 @@ using Placement = std::function<int(std::string_view name, const Shape& shape, i
 /// model reads them.
 ///
 /// `scalar_count` is the number of scalars (learning rates and the like) in each push. A variable of more than
-/// `part_bytes_max` bytes (a multiple of 64) becomes several segments. Each shard's own_part_bytes is the one given, or
-/// its arena divided by `own_parts_max` if that is more.
+/// `part_bytes_max` bytes (a multiple of 64) becomes several segments. ShardSpec::own_part_bytes
+/// of each shard is `own_part_bytes`, or the bytes of the shard divided by `own_parts_max` if that is more.
 ///
 /// InvalidArgument for an empty name, two variables of one name, a dtype other than float32 (the only one that update
 /// rules know), a placement outside 0 .. servers - 1, and a row, or a variable that its rule needs whole, of more than

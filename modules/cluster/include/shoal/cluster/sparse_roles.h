@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The workers and servers of a cluster whose lists have gaps (the sparse form). Names, addresses and certificates use
-/// the index; trainers and shards are numbered without gaps, by position: the k-th listed task has the number k.
+/// The workers and servers of a cluster whose indices have gaps, such as worker 0 and worker 2 (a "sparse" cluster). Names,
+/// addresses and certificates use the index. Trainers and shards are numbered without gaps, by their position in the list.
 #include <cstdint>
 #include <optional>
 #include <vector>

@@ -58,7 +58,7 @@ struct ExportOptions {
   std::optional<std::string> checkpoint = {};      ///< The prefix of a checkpoint; by default the newest.
   std::map<std::string, std::string> assets = {};  ///< Files to copy: maps a path in assets/ to a source file.
   ExportFormat format = ExportFormat::kShoal;      ///< The format adds further files to those that Shoal itself loads.
-  ExportProof proof = {};  ///< The proof that the files which `format` adds compute the same as the model.
+  ExportProof proof = {};  ///< How to check that the files which `format` adds compute the same as the model.
 };
 
 /// Names of input axes whose sizes change from batch to batch. The key is the input: "features" or "labels" for a lone
@@ -92,7 +92,7 @@ class Estimator {
                                     std::optional<std::string> model_dir = std::nullopt);
 
   /// Lets the variables start from those of another model if there is no checkpoint yet; replaces an earlier choice.
-  /// Raises InvalidArgument for mistakes that show without the model; WarmStart names the errors that appear later.
+  /// Raises InvalidArgument for mistakes that can be found before the model is built. WarmStart names the later errors.
   /// Returns the estimator.
   Estimator& warm_start(WarmStart start);
   /// The warm start that was set; null if there is none.

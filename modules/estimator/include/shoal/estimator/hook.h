@@ -88,12 +88,13 @@ class RunContext {
   /// A variable as the last update left it; the view is valid during the callback. Raises NotFound if training has no
   /// variable `name`, and FailedPrecondition if parameter servers hold the model, and in evaluation and prediction.
   TensorView variable(std::string_view name) const;
-  /// In end(): whether there are final values. In training only the task that writes checkpoints (the local process, the
-  /// chief, the master) computes them, once, from the last weights and its own last batch; in evaluation and prediction
-  /// each task does. There are none if the run made no step, or ended because of values that are not finite.
+  /// In end(): whether the values named with HookSetup::fetch_at_end() were computed. In training only the task that writes
+  /// checkpoints (the local process, the chief, the master) computes them, once, from the last weights and its own last
+  /// batch; in evaluation and prediction each task does. Nobody does if the run made no step, or ended because of values
+  /// that are not finite.
   bool has_final_values() const { return has_final_values_; }
-  /// A value that HookSetup::fetch_at_end() named; the view is valid during the callback. Raises FailedPrecondition if
-  /// there are no final values, and NotFound for an unknown name.
+  /// The value that HookSetup::fetch_at_end() named `name`; the view is valid during the callback. Raises
+  /// FailedPrecondition if has_final_values() is false, and NotFound for an unknown name.
   TensorView final_value(std::string_view name) const;
   /// How many checkpoints this task has written in this run.
   uint64_t saves() const { return saves_; }

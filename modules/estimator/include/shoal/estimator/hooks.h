@@ -25,7 +25,7 @@ struct NanGuardOptions {
 };
 /// A hook that checks whether the loss is NaN. The step of such a loss makes no update, and nothing is saved any more, so
 /// the newest checkpoint stays that of an earlier step. Training itself adds a nan_guard() with .fail = true, unless the
-/// program's hooks have one with .fail = false. If they have one, training ends without an error for every cause of
+/// program has a nan_guard() with .fail = false. With such a hook, training ends without an error for every cause of
 /// NanLoss: also for an infinite loss, or a norm or variable that is not finite.
 std::shared_ptr<Hook> nan_guard(NanGuardOptions options = {});
 

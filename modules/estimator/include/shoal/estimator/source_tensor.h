@@ -35,7 +35,7 @@ class SourceTensor {
   /// The sum of this tensor and `other`, which has the same shape.
   SourceTensor plus(SourceTensor other) const;
 
-  /// The name of the tensor in the other model, to which steps() are then applied one after the other.
+  /// The tensor's name in the other model. The steps() are applied to this tensor one after the other.
   const std::string& name() const { return name_; }
   const std::vector<SourceTensorStep>& steps() const { return steps_; }
 

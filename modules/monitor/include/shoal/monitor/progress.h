@@ -17,7 +17,8 @@ enum class ProgressMode : uint8_t {
   kLine,   ///< A line that renews itself on a terminal.
   kPlain,  ///< Lines for a file or a pipe.
 };
-/// The facts that choose the mode: kOff if `quiet` or `json`, else kLine if `renews_lines`, else kPlain.
+/// What choose_progress_mode() needs to know. It returns kOff if `quiet` or `json`, else kLine if `renews_lines`, else
+/// kPlain.
 struct ProgressChoice {
   bool quiet = false;
   bool json = false;
