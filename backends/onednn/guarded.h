@@ -13,8 +13,8 @@
 
 namespace shoal::backends::onednn {
 
-/// Returns the result of `make()`. Null if oneDNN throws that it has no implementation, or none for these arguments, so
-/// that the next backend is asked. Unavailable if oneDNN finds no memory. Internal for any other failure of oneDNN (such as
+/// Returns the result of `make()`. Null if oneDNN has no implementation, or none for these arguments: the caller then
+/// asks the next backend. Unavailable if oneDNN finds no memory. Internal for any other failure of oneDNN (such as
 /// an engine that does not start).
 template <class Make>
 Result<std::unique_ptr<Kernel>> guarded(Make&& make) {

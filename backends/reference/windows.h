@@ -9,7 +9,7 @@
 
 namespace shoal::backends::reference {
 
-/// An image [N,H,W,C], its windows [OH,OW], and the position of each window.
+/// The sizes of images [N,H,W,C] and of the windows [OH,OW] in each image, and the positions of the windows.
 struct Windows {
   int64_t images, height, width, channels;
   int64_t out_height, out_width;

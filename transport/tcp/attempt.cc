@@ -68,7 +68,8 @@ void Attempt::start_handshake() {
     stream_.emplace(std::move(*socket_));
   }
   socket_.reset();
-  // TLS protects the payload better than a checksum does.
+  // Unless the options ask for checksums, only plain connections to other machines use them. TLS protects the payload
+  // better than a checksum does.
   ours_ = preamble_of(options_, options_.checksum || (!tls_ && !is_loopback(addresses_[next_])));
   limit_handshake();
   continue_handshake();
@@ -83,8 +84,8 @@ void Attempt::continue_handshake() {
                                [self = stream::self_of(this)](const error_code&) { self->continue_handshake(); });
 }
 
-/// Does the TLS handshake, if there is one, sends our preamble and reads the peer's. False: the exchange has failed, as
-/// `error` says, or is not finished yet (would_block).
+/// Does the TLS handshake, if there is one, sends this side's preamble and reads the peer's. False: `error` says why the
+/// exchange has failed, or (would_block) that it is not finished yet.
 bool Attempt::exchange_preambles(error_code& error) {
   if (!sent_) {
     const PreambleBytes ours = encode(ours_);

@@ -60,7 +60,7 @@ std::vector<int> processors_of_process() {
 void begin_own_thread() {
   flush_denormals();
   const cpu_set_t places = processors_of_places();
-  // A failure costs speed only: the thread keeps fewer processors, and results have the same bits.
+  // If this call fails, the thread only runs on fewer processors, so it may be slower. Its results have the same bits.
   if (CPU_COUNT(&places) > 0) ::sched_setaffinity(0, sizeof places, &places);
 }
 

@@ -119,7 +119,7 @@ bool is_changed_by_float32(std::string_view text) {
   digits.remove_prefix(std::min(digits.find_first_not_of('0'), digits.size()));
   if (digits.size() <= kAlwaysExactDigits) return false;
   const float number = field_number<float>(digits).value_or(0);
-  std::array<char, 64> exact{};  // The largest float32 has 39 digits.
+  std::array<char, 64> exact{};  // The largest float32 has 39 digits before the point.
   if (!std::isfinite(number)) return true;
   const auto [end, error] = std::to_chars(exact.data(), exact.data() + exact.size(), number, std::chars_format::fixed, 0);
   return error != std::errc() || std::string_view(exact.data(), size_t(end - exact.data())) != digits;

@@ -9,7 +9,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr size_t kPositionBytesMax = (64 << 10) - sizeof(uint64_t);  // A Position and its ordinal fit into 64 KiB.
+constexpr size_t kPositionBytesMax = (64 << 10) - sizeof(uint64_t);  // Position::state and ::ordinal fit into 64 KiB.
 constexpr uint64_t kPositionFormat = 1;
 
 /// Returns the checksum, eight bytes, with which Position::state ends. It covers the bytes before it: the format, the

@@ -96,7 +96,7 @@ JsonLineParser::JsonLineParser(const JsonLinesOptions& options)
     targets_.push_back({.label = label});
     (label ? label_names_ : feature_names_).push_back(field.name);
   }
-  std::ranges::sort(feature_names_);  // Sorted as in a TensorMap, so that an index here is one in the map.
+  std::ranges::sort(feature_names_);  // A TensorMap has the same order, so the same indexes fit both.
   std::ranges::sort(label_names_);
   for (size_t i = 0; i < targets_.size(); ++i) {
     const auto& names = targets_[i].label ? label_names_ : feature_names_;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // map() with threads: up to `parallel` calls run at once. The consumer takes inputs; background jobs (or the consumer, if
-// no job was quicker) call the function. A saved position follows the elements that were returned, not those read ahead.
+// no job was quicker) call the function. A saved position is that of the elements returned so far, not of
+// those read ahead.
 #include <algorithm>
 #include <chrono>
 #include <deque>

@@ -150,7 +150,7 @@ Value Graph::constant(Tensor value, std::string_view name) {
   Node node{.op = std::string(op_of(Source::kConstant)), .outputs = {{value.dtype(), value.shape()}}};
   node.constant = std::move(value);
   node.name = unique_name(name);
-  state_->used_names.erase(node.name);  // unique_name() has reserved it, but append() takes only free names.
+  state_->used_names.erase(node.name);  // Releases the name from unique_name(), because append() takes only unused names.
   return Value(this, append_or_raise(std::move(node)), 0);
 }
 
@@ -222,7 +222,7 @@ std::vector<Value> Graph::add(std::string_view op, std::vector<Value> inputs, At
                               std::string_view name) {
   Node node{.op = std::string(op), .inputs = std::move(inputs), .attributes = std::move(attributes)};
   node.name = unique_name(name.empty() ? op : name);
-  state_->used_names.erase(node.name);  // unique_name() has reserved it, but append() takes only free names.
+  state_->used_names.erase(node.name);  // Releases the name from unique_name(), because append() takes only unused names.
   if (const OpDef* def = state_->catalogue->find(op); def && def->random && !node.attributes.has("key")) {
     // The key depends on the name only: the seed is applied when the graph is compiled, so models that differ only in their
     // seeds have equal graphs.

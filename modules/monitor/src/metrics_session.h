@@ -18,7 +18,7 @@ namespace shoal::monitor {
 
 // Limits of one connection.
 inline constexpr uint32_t kHeadBytesMax = 8 * 1024;
-inline constexpr auto kRequestTimeout = std::chrono::seconds(10);  // For each TLS handshake, request header and answer.
+inline constexpr auto kRequestTimeout = std::chrono::seconds(10);  // Limits each TLS handshake, request header, answer.
 inline constexpr auto kIdleTimeout =
     std::chrono::seconds(120);  // Limits the wait for the next request; Prometheus asks at least once a minute.
 inline constexpr auto kLingerTimeout = std::chrono::seconds(2);  // Limits the wait for the peer to read the answer.

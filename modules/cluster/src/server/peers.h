@@ -29,7 +29,7 @@ class Peers {
  private:
   struct Peer {
     Session* session = nullptr;
-    uint64_t epoch = 0;  // This peer gets the orders of this epoch (each loading of the model begins one); 0: none.
+    uint64_t epoch = 0;  // Orders of this epoch go to this peer; 0: none. Each loading of the model begins an epoch.
   };
   BufferPool& pool_;
   std::vector<Peer> peers_;  // One entry for each shard.

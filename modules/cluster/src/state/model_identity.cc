@@ -64,7 +64,7 @@ std::string meaning_text(const Meaning& meaning, const std::map<std::string, std
 
 std::string meaning_text_difference(std::string_view text, const std::string& owner, std::string_view other_text,
                                     const std::string& other_owner) {
-  if (text.empty() || other_text.empty()) return {};  // An older Shoal sends no text.
+  if (text.empty() || other_text.empty()) return {};  // Older versions of Shoal send no text.
   const auto lines = identity_lines(text), other_lines = identity_lines(other_text);
   for (const auto& [subject, value] : lines) {
     const auto found = other_lines.find(subject);

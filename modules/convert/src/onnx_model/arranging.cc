@@ -142,7 +142,7 @@ SliceAxis slice_axis(int64_t size, int64_t start, int64_t end, int64_t step) {
   const int64_t low = step > 0 ? 0 : -1, high = step > 0 ? size : size - 1;
   const auto placed = [&](int64_t at) { return std::clamp(at < 0 ? at + size : at, low, high); };
   const int64_t begin = placed(start), behind = placed(end);
-  // A step beyond the size takes one element, however large the step is; the clamped step does not overflow.
+  // Every step beyond the size takes one element only, so the step is clamped. The arithmetic below then cannot overflow.
   const int64_t stride = std::clamp(step, -size - 1, size + 1);
   const int64_t distance = stride > 0 ? behind - begin : begin - behind;
   return {begin, distance <= 0 ? 0 : (distance - 1) / (stride > 0 ? stride : -stride) + 1};

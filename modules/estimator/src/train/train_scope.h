@@ -13,7 +13,7 @@ struct TrainScope {
       : env(environment), request(what), started(env.now()), context(env, config().host().get()) {}
 
   /// The id and seed of this run, found by TrainerFolder::look(). A worker may learn them only when the servers have the
-  /// model, and draws a seed until then.
+  /// model. Until then it uses a seed that it draws itself.
   cluster::RunIdentity run = {};
 
   /// True if the servers have the model of another run, to which this task does not belong. If this task fails, it then

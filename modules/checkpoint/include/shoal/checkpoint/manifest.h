@@ -85,7 +85,7 @@ struct DataFile {
 /// The contents of a checkpoint beside the tensors. This module does not interpret them.
 struct SaveInfo {
   std::map<std::string, uint64_t> counters;      ///< Counters by name, e.g. updates applied to a variable (Adam's t).
-  std::map<std::string, std::string> positions;  ///< By trainer ("chief/0"): the place where its input resumes; any bytes.
+  std::map<std::string, std::string> positions;  ///< By trainer ("chief/0"): where its input resumes; opaque bytes.
   std::set<std::string> ended = {};              ///< The trainers, as named in `positions`, whose inputs have ended.
   std::string numerics;                          ///< Backend, version, ISA, threads: all that can change a result's bits.
   std::string fingerprint;                       ///< The fingerprint of the job and its graph.

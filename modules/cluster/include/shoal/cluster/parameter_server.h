@@ -28,8 +28,9 @@ struct ParameterServerOptions {
   int trainers = 1;  ///< The number of the job's trainers: the chief and the workers.
   /// The longest time without a connection from chief or workers; then the server ends with DeadlineExceeded.
   Duration ready_timeout = std::chrono::seconds(7200);
-  /// Work that touches more bytes of memory than this number runs on other threads, so that the strand can answer hellos
-  /// and heartbeats meanwhile. Smaller work would take less time than passing it to a thread.
+  /// Work that reads or writes more bytes of memory than this number runs on other threads. Meanwhile the strand, which
+  /// runs the server's coroutines one at a time, can answer new connections and heartbeats. Smaller work would take less
+  /// time than passing it to a thread.
   uint64_t bytes_on_strand = uint64_t(1) << 20;
   /// Synchronous updates: how long the other trainers wait for a lost trainer. After that they compute its share of each
   /// step too, until it comes back.

@@ -38,7 +38,7 @@ struct Contribution {
   std::span<const SegmentRows* const> rows = {};
 };
 
-/// Zeroes the gaps between the segments of `arena`, so that no old memory leaves the process.
+/// Zeroes the gaps between the segments of `arena`, so that no old contents of this memory are sent to other processes.
 void zero_padding(const ShardSpec& spec, std::span<std::byte> arena);
 
 /// Slots and updates of one shard; used by one thread at a time. Does not own the weights, since readers share them:
@@ -86,7 +86,7 @@ class Shard {
 
   /// True if no snapshot refers to a slot, so that the next update need not copy one.
   bool slots_unheld() const;
-  /// The arenas of the slots. A snapshot preserves the slots by keeping a reference to each arena.
+  /// For each slot the memory (arena) with its values. A snapshot preserves the slots by keeping a reference to each arena.
   std::span<const Ref<Buffer>> slots() const { return slots_; }
   /// The bytes of a slot. A restore writes the values of a checkpoint to them.
   std::span<std::byte> mutable_slot(int slot);

@@ -32,7 +32,7 @@ struct VariableSpec {
   friend bool operator==(const VariableSpec&, const VariableSpec&) = default;
 };
 
-/// A range of rows of one variable in a shard's arena. Most variables are one segment of one shard.
+/// A range of rows of one variable in a shard's memory (arena). Most variables are one segment of one shard.
 struct Segment {
   VariableSpec variable;
   int64_t row_begin = 0;  ///< The first row. Rows are counted along the first axis; a scalar has one row.
@@ -57,8 +57,8 @@ inline constexpr uint64_t kOwnPartBytes = uint64_t(4) << 20;
 /// its own, and memory for the message.
 inline constexpr uint64_t kOwnPartsMax = 8;
 
-/// The variables that one server holds, in one arena: weights, gradients and each slot have the same layout. A large
-/// arena is cut into parts.
+/// The variables that one server holds, and their layout in a block of memory (arena). Weights, gradients and each slot
+/// have a block of this layout. A large block is sent in several parts.
 struct ShardSpec {
   std::vector<Segment> segments;            ///< In order of offset.
   uint64_t arena_bytes = 0;                 ///< A multiple of 64, and at least 64.
