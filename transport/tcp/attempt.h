@@ -22,7 +22,7 @@ class Attempt final : public stream::Attempt {
   void read_answer();
   Error refused(const error_code& error) const;
 
-  Core& tcp_core_;  // Kept alive by the base class.
+  Core& tcp_core_;  // The base class keeps this object alive.
   std::vector<SocketAddress> addresses_;
   size_t next_ = 0;
   std::string failures_;

@@ -25,7 +25,7 @@ Result<void> take_line(std::string_view line, PointerFile& pointer) {
   if (key != kNewestKey && key != kRetainedKey) return {};
   if (value.size() < 2 || value.front() != '"' || value.back() != '"') return data_loss("has no name in quotes");
   const std::string name(value.substr(1, value.size() - 2));
-  // Retention deletes files by these names, so only names of checkpoints are allowed.
+  // Shoal deletes old checkpoints by these names, so the file must not name anything else.
   if (!step_of(name)) return data_loss("names '" + name + "', which is not model.ckpt-<step> in this folder");
   if (key == kRetainedKey) {
     pointer.retained.push_back(name);

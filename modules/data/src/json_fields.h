@@ -54,7 +54,7 @@ class JsonGatherer {
   std::vector<int64_t> counts_;  // The number of values in each open list so far.
   int64_t elements_ = 0;
   std::vector<std::byte> bytes_;      // The elements of the value, if they are not strings.
-  std::vector<std::string> strings_;  // The first elements_ are the value's strings; the others are memory to reuse.
+  std::vector<std::string> strings_;  // The first elements_ strings are the value; the others are memory to reuse.
 };
 
 /// Stores the value that a missing field counts as. `field` must have such a value.

@@ -228,8 +228,8 @@ class ParallelMapStage final : public Stage {
     }
   }
 
-  /// If order does not matter: saves which of the inputs behind the saved position have been returned already. Each is
-  /// saved as the number of inputs that lie between the saved position and it.
+  /// If order does not matter, elements of some inputs behind the saved position may have been returned already. Saves
+  /// which these are: for each such input, the number of inputs that lie between the saved position and the input.
   void save_gone(StateWriter& out) const {
     const Workers::Lock lock = workers_.lock();
     std::vector<int64_t> ahead;

@@ -17,7 +17,8 @@ namespace shoal::data {
 class Workers {
  public:
   using Lock = std::unique_lock<std::mutex>;
-  /// Claims and does one piece of work, with the lock released meanwhile. Returns false if there was no work.
+  /// Chooses one piece of work that no thread does yet, and does it with the lock released. Returns false if there was
+  /// none.
   using Step = UniqueFunction<bool(Lock&)>;
 
   /// Runs at most `jobs_max` jobs at once, each of which calls `step` until it returns false.

@@ -39,7 +39,7 @@ struct Pass {
   }
 };
 
-/// What one update of one variable depends on besides its weights, slots and gradients.
+/// The inputs of one update of one variable, apart from the variable's weights, slots and gradients.
 struct Update {
   const UpdateRule& rule;
   double learning_rate;

@@ -49,7 +49,7 @@ class WeightReceiver final : public backends::VariableArrivals {
   /// True if each part of the server's weights has arrived, or is announced to follow (ServerLink::expect_late()).
   bool has_weights(size_t shard) const;
 
-  /// Begins a step: points the bindings at the weights. Returns true if all parts have arrived.
+  /// Begins a step: gives the bindings the addresses of the weights. Returns true if all parts have arrived.
   bool begin();
   /// True if all parts of the variable have arrived. Called on any thread.
   bool has_come(size_t variable) const override;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The writer of each op. A new op needs a row in the ops_*.cc of its family, and perhaps a function in parts/ (parts.h).
+/// A table with the functions that write each op as C++ code. A new op needs a row in the ops_*.cc of its
+/// family, and perhaps a function in parts/ (parts.h).
 #include <functional>
 #include <map>
 #include <string>

@@ -16,7 +16,7 @@ namespace {
 
 std::string shown_name(const std::string& name, std::string_view lone) { return name.empty() ? std::string(lone) : name; }
 
-/// The outputs of the file, and their names in it.
+/// The outputs of the ONNX file, and their names in it.
 struct Outputs {
   std::vector<std::pair<std::string, NamedValue>> values;  ///< Each prediction, with its name in the file.
   std::vector<std::pair<std::string, nn::TextPrediction>> texts;
@@ -63,7 +63,8 @@ std::vector<Value> values_of(const TrainedModel& model, const Outputs& outputs) 
   return values;
 }
 
-/// True for a node that hashes ids. The file cannot contain this op, so the node's result becomes an input of the file.
+/// True for a node that hashes ids. An ONNX file cannot contain this op, so the node's result becomes an
+/// input of the file.
 bool is_hash(const Node& node) { return node.op == "cross_ids"; }
 
 class Conversion {
@@ -150,7 +151,7 @@ class Conversion {
   }
 
   Result<void> add_node(NodeId id) {
-    if (values_.names.contains({id, 0})) return {};  // The node is an input of the file.
+    if (values_.names.contains({id, 0})) return {};  // The node is an input of the ONNX file.
     const Node& node = model_.graph->node(id);
     values_.onnx.set_scope(node.name);
     switch (source_of(node.op)) {
@@ -258,7 +259,7 @@ class Conversion {
   std::vector<TransformedInput> transformed_;
 };
 
-/// Returns the reason why this node cannot be written; "" if it can.
+/// Returns the reason why this node cannot be written to an ONNX file; "" if it can.
 std::string obstacle_at(const Graph& graph, const Node& node) {
   if (source_of(node.op) != Source::kNone || is_hash(node)) return "";
   const std::string where = "node " + node.name + ": op " + node.op + " ";
