@@ -326,8 +326,8 @@ bool grad_stays(int64_t out, int64_t in) { return out * in * kFloatBytes <= int6
 /// would be read, so packing is worth its time only if dW has many rows. If the rows of x are a whole number of KiB apart,
 /// they evict each other from the first-level cache; packing is then worth its time with fewer rows of dW.
 bool reads_plain(int64_t out, int64_t in) { return out <= (in % 256 == 0 ? 96 : 512) || grad_stays(out, in); }
-/// True if SummedGradKernel is faster than PanelGradKernel. Only PanelGradKernel passes rows of dW to the
-/// update of the weights while they are in the cache.
+/// True if SummedGradKernel is faster than PanelGradKernel. Only PanelGradKernel passes rows of dW to the update of
+/// the weights while they are in the cache.
 bool sums_in_place(int64_t rows, int64_t out, int64_t in) {
   const bool deep = rows > kLeftBlockDepth && packed_floats(rows, in) * int64_t(sizeof(float)) > kOwnCacheBytes;
   return deep || (!update_counts(rows) && (grad_stays(out, in) || reads_plain(out, in)));

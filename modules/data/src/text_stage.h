@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What all sources of text files share. They read lines, CSV records or lines of JSON as the records of files, one file
-/// after another.
+/// The code that the sources for text files share. A source reads one file after another. Its records are lines, CSV
+/// records or lines of JSON.
 #include <optional>
 #include <string>
 #include <string_view>

@@ -19,7 +19,8 @@ void check_groups(std::string_view layer, int64_t groups, int64_t channels, int6
                          std::to_string(channels) + " channels and the " + std::to_string(filters) + " filters"));
 }
 
-/// Checks x (its expected shape is `shape`) and the options that all these layers have. Returns the number of channels.
+/// Checks x (its expected shape is `shape`) and the options that all convolution layers have. Returns the number
+/// of channels.
 template <class Options>
 int64_t check_layer(Value x, int rank, std::string_view shape, const Options& options, const Extents& extents) {
   const std::string& layer = options.name;

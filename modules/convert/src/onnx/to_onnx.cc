@@ -63,8 +63,8 @@ std::vector<Value> values_of(const TrainedModel& model, const Outputs& outputs) 
   return values;
 }
 
-/// True for a node that hashes ids. An ONNX file cannot contain this op, so the node's result becomes an
-/// input of the file.
+/// True for a node that hashes ids. An ONNX file cannot contain this op, so the node's result becomes an input of
+/// the file.
 bool is_hash(const Node& node) { return node.op == "cross_ids"; }
 
 class Conversion {

@@ -12,8 +12,7 @@ namespace shoal::checkpoint {
 
 /// The number of the newest run, read from the file `training_run` and from the end mark (the file that marks the end of
 /// a run); 0 if there was no run. If one of the two files is damaged, calls `warn` and uses the other file, since a wrong
-/// number is no reason to refuse training. Returns only errors
-/// of reading the files.
+/// number is no reason to refuse training. Returns only errors of reading the files.
 Result<int64_t> newest_run(Storage& storage, const std::string& model_dir, const WarningSink& warn);
 
 /// Starts a training run: writes the number after newest_run() to the file `training_run`, then removes the end mark of the

@@ -96,8 +96,8 @@ using Placement = std::function<int(std::string_view name, const Shape& shape, i
 /// model reads them.
 ///
 /// `scalar_count` is the number of scalars (learning rates and the like) in each push. A variable of more than
-/// `part_bytes_max` bytes (a multiple of 64) becomes several segments. ShardSpec::own_part_bytes
-/// of each shard is `own_part_bytes`, or the bytes of the shard divided by `own_parts_max` if that is more.
+/// `part_bytes_max` bytes (a multiple of 64) becomes several segments. ShardSpec::own_part_bytes of each shard is
+/// `own_part_bytes`, or the shard's arena_bytes divided by `own_parts_max` if that is more.
 ///
 /// InvalidArgument for an empty name, two variables of one name, a dtype other than float32 (the only one that update
 /// rules know), a placement outside 0 .. servers - 1, and a row, or a variable that its rule needs whole, of more than
