@@ -24,8 +24,8 @@ struct Convolution {
   Convolution(const Context& context, const Attributes& attributes, const Shape& image_, const Shape& filters_,
               const Shape& result_);
 
-  /// Return descriptions of the filters: kernel() in the layout of a program, kernel_any() with a layout that the primitive
-  /// chooses.
+  /// Both functions describe the filters. kernel() has the layout of the graph, [O,I,KH,KW]. kernel_any()
+  /// leaves the choice of a layout to the oneDNN primitive.
   dnnl::memory::desc kernel() const;
   dnnl::memory::desc kernel_any(dnnl::memory::data_type type) const;
 
@@ -41,9 +41,9 @@ struct Convolution {
   int64_t multiplications() const { return result.elements() * filters[1] * filters[2] * filters[3]; }
 
   Convolution of_images(int64_t begin, int64_t end) const;
-  /// For one image. of_result_rows() describes the part that computes rows [begin, end) of the result, and of_image_rows()
-  /// the part whose gradient computes rows [begin, end) of the image's gradient. Both return nothing if no padding gives
-  /// exactly these rows.
+  /// Both functions divide the convolution of a single image. of_result_rows() describes the part that computes rows
+  /// [begin, end) of the result. of_image_rows() describes the part whose gradient is that of rows [begin, end) of the
+  /// image. Both return nothing if no padding gives exactly these rows.
   std::optional<Convolution> of_result_rows(int64_t begin, int64_t end) const;
   std::optional<Convolution> of_image_rows(int64_t begin, int64_t end) const;
 

@@ -28,12 +28,12 @@ void softmax_grad_row(const float* dy, const float* y, float* dx, int64_t count)
 /// pairwise.
 float sum(const float* x, int64_t count);
 
-/// y[c] = sum over rows of x[row][c]. Rows are summed in blocks of kRowsPerBlock; `partial` has room for the blocks' sums
-/// (blocks x columns floats; unused for one block).
+/// sum_rows() computes y[c] = sum over rows of x[row][c]. It sums blocks of kRowsPerBlock rows, and then adds the blocks'
+/// sums, for which `partial` has room: row_blocks(rows) x columns floats, unused for a single block.
 inline constexpr int64_t kRowsPerBlock = 512;
 inline int64_t row_blocks(int64_t rows) { return (rows + kRowsPerBlock - 1) / kRowsPerBlock; }
 void sum_rows(int threads, const float* x, int64_t rows, int64_t columns, float* y, float* partial);
-/// Like sum_rows(), for each of `outer` such matrices; `partial` has room for outer x blocks x columns floats.
+/// Like sum_rows(), for each of `outer` matrices [rows, columns]; `partial` has room for outer x blocks x columns floats.
 void sum_middle(int threads, const float* x, int64_t outer, int64_t rows, int64_t columns, float* y, float* partial);
 /// y[row] = sum of row `row`, computed by sum() for long rows.
 void sum_columns(int threads, const float* x, int64_t rows, int64_t columns, float* y);

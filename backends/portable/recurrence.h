@@ -16,7 +16,7 @@ inline void zero(float* to, int64_t count) { std::fill_n(to, count, 0.0f); }
 struct Position {
   int64_t row, step;
   int64_t place;  ///< The index in arrays with an entry for every step: row * steps + step.
-  bool last;      ///< True at the last valid step.
+  bool last;      ///< True at the last step of the row's sequence.
 };
 
 /// An array with an entry for every step, [rows, steps, size]; its entries after the end of a sequence are set to zero.

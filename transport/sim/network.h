@@ -21,7 +21,7 @@ struct Backlog {
   std::shared_ptr<WaitQueue> acceptor;
   std::deque<std::shared_ptr<Wire>> waiting = {};
   bool open = true;
-  uint64_t connection_count = 0;  // Counts all connections so far; the name of each peer contains its number.
+  uint64_t connection_count = 0;  // The connections so far. A peer's name ends in the number of its connection.
   std::shared_ptr<int> slots_taken = std::make_shared<int>(0);
 };
 
@@ -50,7 +50,7 @@ struct shoal::transport::SimNetwork::State {
   }
   /// Applies the present cuts, frozen tasks and dead hosts to this wire.
   void update(sim::Wire& wire, SteadyTime now) const;
-  /// The wires that an end or a listener still holds, in the order in which they were made.
+  /// The wires (connections) that some object outside of this struct still uses, in the order in which they were made.
   std::vector<std::shared_ptr<sim::Wire>> living_wires();
 
   std::shared_ptr<sim::Process> add_process(const std::string& task, Environment& env);

@@ -11,12 +11,12 @@
 
 namespace shoal::transport::tcp {
 
-/// Frames that are being written to the socket. Heads and bodies are sent by one gather write, without a copy; each body is
-/// released as soon as its last byte is written.
+/// Frames that are being written to the socket. A frame is a header and a message's body. One gather write sends the
+/// headers and bodies of several frames without a copy. Each body is released as soon as its last byte is written.
 class WriteBatch {
  public:
   static constexpr size_t kFramesMax = 16;
-  static constexpr uint64_t kBytesMax = 1 << 20;  // Frames are added below this size; a single large message may exceed it.
+  static constexpr uint64_t kBytesMax = 1 << 20;  // Only a batch of fewer bytes takes a further frame, of any size.
 
   bool empty() const { return first_ == count_; }
   bool has_room() const { return count_ < kFramesMax && bytes_ < kBytesMax; }
@@ -49,17 +49,17 @@ struct LinkTerms {
   bool checksum = false;
   Heartbeat::Intervals heartbeat;
 };
-/// The preamble that a side sends.
+/// Returns the preamble (the bytes that open a connection) that a side with these options sends.
 Preamble preamble_of(const LinkOptions& options, bool checksum);
 LinkTerms agree(const Preamble& ours, const Preamble& theirs);
 
-/// The state of an arriving frame. The bytes of its head are collected here. Its body is read directly into its final
-/// buffer.
+/// The state of a frame that is being received. The bytes of its header are collected in this struct. Its body is read
+/// directly into its final buffer.
 struct ReadState {
   FrameBytes head_bytes;
   size_t head_have = 0;
   Frame frame;
-  Ref<Buffer> body;  // Null until the frame's head is complete.
+  Ref<Buffer> body;  // Null until the frame's header was received.
   size_t body_have = 0;
 };
 

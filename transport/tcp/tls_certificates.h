@@ -15,7 +15,8 @@ bool use_certificate(SSL_CTX& context, const Certificate& certificate);
 /// The task that the certificate names; FailedPrecondition if it names none.
 Result<PeerIdentity> owner_of(X509& certificate);
 
-// The functions below return sentences that end with advice to the user. The word "it" in these sentences is the peer.
+// The functions below return sentences for error messages. They call the peer "it", and end with advice to the user.
+
 /// Why this side refuses the peer's certificate. `error` is one of X509_V_ERR_*, about the certificate (depth 0) or its CA.
 std::string why_refused(int error, int depth);
 std::string why_unexpected(const PeerIdentity& owner, const PeerIdentity& expected);

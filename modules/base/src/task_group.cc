@@ -40,7 +40,8 @@ struct Detached {
 
 template <class State>
 Detached run_child(std::shared_ptr<State> state, Task<Result<void>> child) {
-  ++state->running;  // Not in spawn(): if allocating this frame throws, no child runs.
+  // Counted here, not in spawn(): if the allocation of this coroutine's frame throws, no child runs, and none is counted.
+  ++state->running;
   Result<void> result;
   {
     Task<Result<void>> running = std::move(child);

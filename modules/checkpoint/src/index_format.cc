@@ -18,8 +18,8 @@ using Json = json::Json;
 constexpr int64_t kVersion = 2;
 // An index is kFrameBegin, the checksum of the manifest's text, kFrameMiddle, that text, and kFrameEnd. A reader compares
 // the three frames byte by byte, not as JSON, since the checksum covers the exact bytes of the manifest. Version 2
-// (kFrameBeginPatched) is written only if a piece has patches: versions of Shoal before 2026-11-29 would read the piece
-// without them.
+// (kFrameBeginPatched) is written only if a piece has patches, changes in another file: versions of Shoal before
+// 2026-11-29 would ignore the patches.
 constexpr std::string_view kFrameBegin = "{\"format\":\"shoal checkpoint\",\"version\":1,\"checksum\":\"";
 constexpr std::string_view kFrameBeginPatched = "{\"format\":\"shoal checkpoint\",\"version\":2,\"checksum\":\"";
 static_assert(kFrameBegin.size() == kFrameBeginPatched.size());
@@ -254,8 +254,8 @@ Result<Manifest> decode_body(const Json& object) {
   return manifest;
 }
 
-/// The error for a text that does not begin and end as an index of a known version does: it has a newer version, or is no
-/// index at all.
+/// The error for a text that does not begin and end as an index of a known version does. The text is the index of a newer
+/// version, or no index at all.
 Error unframed(std::string_view text) {
   if (const Result<Json> object = json::parse_object(text)) {
     const Result<int64_t> version = json::whole_member<int64_t>(*object, "version");

@@ -15,7 +15,7 @@ Result<void> RegionReader::read(std::span<std::byte> out) {
     if (buffer_at_ == buffer_.size()) {
       if (left_ == 0) return data_loss("a patch and its units differ in size");
       buffer_.resize(size_t(std::min(left_, std::max<uint64_t>(kReadBytes, out.size()))));
-      buffer_at_ = buffer_.size();  // If reading fails, no byte of the buffer counts as read.
+      buffer_at_ = buffer_.size();  // If read_at() fails, the buffer has no bytes to return.
       SHOAL_TRY_VOID(file_->read_at(at_, buffer_));
       checksum_.update(buffer_);
       at_ += buffer_.size();
@@ -78,8 +78,8 @@ Result<void> PieceStream::compare(uint32_t file, uint64_t found, uint64_t expect
   return damaged(file, "checksum " + to_hex(found) + ", expected " + to_hex(expected));
 }
 
-/// Reads the next changed unit (block of bytes) from the patch's file. Checks the unit's number here, since the file may be
-/// damaged, and finish() compares the checksums only at the end.
+/// Reads the next unit of a patch: a block of the piece's bytes that changed, and the block's number. Checks the number
+/// before it is used, since the file may be damaged, and finish() compares the checksums only at the end.
 Result<void> PieceStream::advance(Cursor& cursor) const {
   const Patch& patch = cursor.patch;
   const std::optional<uint64_t> before = cursor.number;

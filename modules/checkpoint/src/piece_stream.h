@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Reads one piece of a tensor from its first byte to its last, with its patches applied.
+/// Reads one piece of a tensor (some rows, in one file of a checkpoint) from its first byte to its last. Applies the
+/// piece's patches: changes that later saves wrote to other files.
 #include <memory>
 #include <optional>
 #include <span>
@@ -53,26 +54,27 @@ class FileCheck {
   Checksum checksum_;
 };
 
-/// Reads rows of one tensor, with their patches applied. Errors: for damage DataLoss of the form "file F, variable V: ...",
-/// and the errors of ReadableFile.
+/// Reads one piece of a tensor and applies its patches, so that the rows are those of the newest save. Errors: for damage
+/// DataLoss of the form "file F, variable V: ...", and the errors of ReadableFile.
 class PieceStream {
  public:
   /// `manifest`, `files`, `tensor` and `whole` have to outlive the stream. If `whole` is not null, the stream passes to it
-  /// the bytes that it reads from the piece's file, without patches, so that `whole` can compute the file's checksum.
+  /// the bytes that it reads from the piece's file, before patches change them. `whole` computes the file's checksum.
   PieceStream(const Manifest& manifest, const OpenFiles& files, const TensorEntry& tensor, Piece piece,
               FileCheck* whole = nullptr);
 
   /// Fills `out` with the next bytes of the piece. `out` may have any size up to the number of bytes that are left.
   Result<void> next(std::span<std::byte> out);
-  /// Compares all checksums. Call it after next() has read the whole piece.
+  /// Compares the checksums of the piece and its patches with the manifest. Call it after next() has read the last byte.
   Result<void> finish() const;
 
  private:
-  /// Walks over the changed parts (units) that a patch contains. `unit` has the bytes of the next one to apply.
+  /// Walks over one patch, a list of blocks (units) of the piece that have changed. `unit` has the new bytes of the next
+  /// unit to apply.
   struct Cursor {
     Patch patch;
     RegionReader numbers, units;
-    std::optional<uint64_t> number;  // The number of `unit` in the piece. Nothing: no unit of the patch is left.
+    std::optional<uint64_t> number;  // `unit` is this block of the piece, counted from 0. Nothing: all are applied.
     std::vector<std::byte> unit;
   };
   Result<void> advance(Cursor& cursor) const;

@@ -160,7 +160,7 @@ Result<int> FolderWriter::add_arena(ArenaLayout layout) {
   if (!earlier_ && std::ranges::any_of(layout.segments, is_table))
     earlier_ = EarlierSave::open(storage_, model_dir_, files_);
   const SaveParts parts{storage_, files_, earlier_ ? earlier_->get() : nullptr, patches_, step_};
-  arenas_.push_back(nullptr);  // If begin() fails, the null stays, and finish() is InvalidArgument.
+  arenas_.push_back(nullptr);  // If begin() fails, finish() finds this null, and returns InvalidArgument.
   auto arena = ArenaWriter::begin(parts, std::move(layout), is_table);
   if (!arena) return not_saved(std::move(arena).error());
   arenas_.back() = std::move(arena).value();
@@ -199,7 +199,7 @@ Result<Manifest> FolderWriter::make_manifest(SaveInfo info, const std::vector<Fi
   Manifest manifest{.global_step = step_, .info = std::move(info)};
   const std::vector<std::string> existing = files_of(listing, name_);
   const std::string count = five_digits(files_.named());
-  std::vector<uint32_t> index_of(files_.all().size());  // The index in manifest.files, by number in PendingFiles.
+  std::vector<uint32_t> index_of(files_.all().size());  // From a number in PendingFiles to an index in manifest.files.
   std::string generation;
   for (int number = 2;; ++number) {
     manifest.files.clear();
@@ -289,7 +289,8 @@ Result<void> FolderWriter::put_in_place(SaveInfo info) {
     SHOAL_TRY_VOID(storage_.rename(file.path, path_of(renamed_.back())));
   }
   if (!before || !before->lists(name_)) SHOAL_TRY_VOID(mark_unlisted(name_, listing));
-  return storage_.sync_folder(model_dir_);  // The data files are on disk before an index names them.
+  // The names of the data files must be on disk before the caller writes an index that refers to them.
+  return storage_.sync_folder(model_dir_);
 }
 
 Result<Saved> FolderWriter::make_newest(const CommitOptions& options) {

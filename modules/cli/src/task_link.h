@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The secret and the environment with which commands reach running tasks.
+/// What commands need to connect to running tasks: a secret (a token or a certificate), and an Environment.
 #include <memory>
 #include <optional>
 #include <string>

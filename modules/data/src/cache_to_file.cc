@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // cache(path): writes the elements of the first complete pass to a file, which later passes, and later runs, read. A
-// position within that first pass also holds the position of the input at the beginning of the pass. A resume reads the
-// input from there, and writes the elements before the position to the file again.
+// position that is saved during that first pass also contains the input's position at the beginning of the pass. A resumed
+// iterator reads the input from there, and so writes the elements before the saved position to the file again.
 #include <algorithm>
 
 #include "cache_file.h"
@@ -59,7 +59,7 @@ class UnfinishedCache {
   const FileCache& cache_;
   const std::unique_ptr<StorageLock> lock_;
   CacheFileWriter writer_;
-  bool finished_ = false;  // True: the destructor removes no file, since it was renamed or may be another iterator's.
+  bool finished_ = false;  // True: the destructor must not remove the file, which was renamed or may be another's.
 };
 
 class FileCacheStage final : public Stage {

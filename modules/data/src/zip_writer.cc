@@ -35,7 +35,7 @@ void append_member(std::string& out, const std::string& name, uint32_t crc, uint
   append_little_endian(out, kZipTime);
   append_little_endian(out, kZipDate);
   append_little_endian(out, crc);
-  append_little_endian(out, bytes);  // The packed size, and the unpacked size.
+  append_little_endian(out, bytes);  // The packed size. The next line appends the unpacked size, which is equal.
   append_little_endian(out, bytes);
   append_little_endian(out, uint16_t(name.size()));
   append_little_endian(out, uint16_t(extra_bytes));

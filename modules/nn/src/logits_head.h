@@ -18,7 +18,7 @@ struct LogitsHeadOptions {
   int64_t logits_dimension;
   std::string weight_column;
   LossReduction loss_reduction;
-  bool weights_per_logit = false;  ///< Whether weights may also have the logits' shape.
+  bool weights_per_logit = false;  ///< True: an example may have a weight for each of its logits.
 };
 
 class LogitsHead : public Head {
@@ -57,7 +57,7 @@ class LogitsHead : public Head {
   std::string who() const { return common_.name.empty() ? common_.kind : common_.kind + " " + common_.name; }
   [[noreturn]] void refuse(const std::string& what) const { raise(invalid_argument(who() + ": " + what)); }
   /// Returns `value` with one number per example: with the shape of `logits`, but without its last axis. `value` may have
-  /// an additional last axis of size 1. Errors call it `what`.
+  /// an additional last axis of size 1. Error messages call `value` by the name `what`.
   Value per_example(std::string_view what, Value value, Value logits) const;
   /// The vocabulary with the names of the classes; null without names. Raises InvalidArgument unless there are exactly
   /// `classes` distinct names.

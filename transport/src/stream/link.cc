@@ -54,7 +54,7 @@ void Link::start() {
 /// Runs in the event loop, so a task that computes or waits for its disk still sends heartbeats.
 void Link::check_heartbeat() {
   if (!may_judge()) return;
-  const auto self = shared_from_this();  // Reading may wake a coroutine that drops the connection.
+  const auto self = shared_from_this();  // look_for_heartbeat() may wake a coroutine that drops the connection.
   const SteadyTime now = core_->env.now();
   look_for_heartbeat(now);
   if (!may_judge()) return;

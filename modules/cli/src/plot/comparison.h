@@ -33,7 +33,7 @@ struct StepDifference {
   double a = 0, b = 0;
 };
 
-/// A scalar that the training of both runs has.
+/// Compares one scalar, such as the loss, that both runs recorded while they trained.
 struct CurveComparison {
   Key key;
   int64_t count_a = 0, count_b = 0, last_step_a = 0, last_step_b = 0;

@@ -18,8 +18,8 @@ std::string running_file(const TuneOptions& options, int64_t trial);
 
 class RunningTrial {
  public:
-  /// Starts the program `file` for this trial. Nothing if a process of an earlier attempt still runs. Returns the errors of
-  /// ChildGroup::start(), and those of the files in the trial's folder.
+  /// Starts the program `file` for this trial. Returns nothing if a process of an earlier attempt still runs.
+  /// Errors: those of ChildGroup::start(), and any failure to make or remove files in the trial's folder.
   static Result<std::optional<RunningTrial>> start(Storage& storage, const TuneOptions& options, const std::string& file,
                                                    const tuning::Trial& trial);
 

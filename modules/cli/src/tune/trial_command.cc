@@ -11,7 +11,7 @@ namespace {
 
 constexpr std::array<std::string_view, 6> kGivenBySearch{"model-dir", "json", "help", "predict", "measure-input", "param"};
 
-/// The name in "NAME=VALUE" or "NAME". It has - for _, since --param takes both for the same flag.
+/// Returns the name in "NAME=VALUE" or "NAME", with each _ replaced by -: --param treats both names as the same flag.
 std::string name_in(std::string_view word) {
   std::string name(word.substr(0, word.find('=')));
   std::ranges::replace(name, '_', '-');

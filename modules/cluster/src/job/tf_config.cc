@@ -44,7 +44,7 @@ Result<std::optional<std::string>> read_model_dir(const Json& parts, const std::
   return std::optional<std::string>(std::move(path));
 }
 
-/// Reads `service`: an object, null or absent.
+/// Returns the field `service` of TF_CONFIG, a JSON object, as text; nothing if the field is null or missing.
 Result<std::optional<std::string>> read_service(Description& description) {
   const Json* value = member(description.parts, "service");
   if (is_missing(value)) return std::optional<std::string>();
@@ -85,8 +85,8 @@ Result<void> add_node(ClusterSpec& cluster, const std::string& role, int32_t ind
   return cluster.add(role, index, address.get<std::string>());
 }
 
-/// Reads a role in its sparse form, {"3": "host:1", "5": "host:2"}. Nodes are added in numeric order, which makes each
-/// addition cheap.
+/// Reads a role in its sparse form, {"3": "host:1", "5": "host:2"}. Tasks are added in the order of their indices,
+/// which makes each addition cheap.
 Result<void> read_sparse_role(ClusterSpec& cluster, const std::string& role, const Json& members) {
   std::vector<std::pair<int32_t, const Json*>> nodes;
   for (const auto& [key, address] : members.items()) {
@@ -190,7 +190,8 @@ Result<TaskConfig> read_description(Description description, const TfConfigOptio
   if (task && !task->is_object()) return wrong_type("task", *task, "an object");
   if (!task) task = &kNoTask;
 
-  // Checked before the evaluator is removed: a cluster with only an evaluator lacks a chief, and is not local mode.
+  // Found out before `evaluator` is removed from `cluster`: a cluster with only an evaluator is an error, since it lacks a
+  // chief. It must not be taken for a TF_CONFIG without a cluster, which means local mode.
   const bool has_cluster = !cluster.empty();
   std::vector<std::string> warnings;
   if (cluster.remove_role(kEvaluatorRole)) {

@@ -64,8 +64,8 @@ Ref<const Buffer> Residuals::newest_of(int trainer) const {
   return found == newest_.end() ? Ref<const Buffer>() : Ref<const Buffer>(found->second);
 }
 
-/// Holds the residuals of all trainers for a checkpoint, except the chief's (trainer 0): the chief does not train while it
-/// saves, and saves its residual itself.
+/// Begins a snapshot, for a checkpoint, of the residuals of all trainers but the chief (trainer 0). The chief does not
+/// train while it saves, and saves its own residual itself.
 uint64_t Residuals::hold(const TrainerRecords& trainers) {
   held_.clear();
   ++hold_;

@@ -119,7 +119,7 @@ Result<void> ServerState::prepare(Prepare prepare) {
   for (auto& [index, trainer] : trainers_) {
     trainer.keeps_back = trainer.done = trainer.left = false;
     const bool of_another_run = !trainer.run.empty() && !run_.id.empty() && trainer.run != run_.id;
-    if (index != 0 && of_another_run) trainer.incarnation = 0;  // 0: a process of this run may connect.
+    if (index != 0 && of_another_run) trainer.incarnation = 0;  // Forgets it: a process of this run may connect.
   }
   stop_ = sealed_ = false;
   allow_non_finite_ = prepare.allow_non_finite;
@@ -148,8 +148,8 @@ Result<void> ServerState::built() {
   return std::exchange(built_, {});
 }
 
-/// Returns the memory into which to copy the bytes of `part`. All these bytes lie within one ServerPart, because `part`
-/// has a piece of a single segment, and no segment is divided among ServerParts.
+/// Returns the memory into which to copy the bytes of `part`. They all lie within one ServerPart, because the bytes of
+/// `part` belong to one segment (one variable or slot), and no segment is divided among ServerParts.
 Result<std::span<std::byte>> ServerState::place_to_restore(const transport::SnapshotPart& part) {
   if (phase_ != Phase::kLoading) return failed_precondition("restore outside of loading an epoch");
   SHOAL_TRY(const ArenaIndex arena, parse_arena_name(part.name));
@@ -245,7 +245,7 @@ Result<void> ServerState::check_agreement(const HeldPush& push) const {
                               " for " + segment.variable.name + ", and trainer " + std::to_string(id.trainer) + " has " +
                               std::to_string(others) + " for the same step; give all trainers the same program and flags");
     }
-    return {};  // The other pushes of this step have the same rates: they were compared with it.
+    return {};  // One comparison is enough: all earlier pushes of this step have equal learning rates.
   }
   return {};
 }

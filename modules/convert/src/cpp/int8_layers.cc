@@ -75,7 +75,7 @@ Int8Weights int8_weights(const Graph& graph, const Int8Layer& layer, const Weigh
     // factor / result.scale = fraction * 2^exponent, with a fraction in [1/2, 1).
     int exponent = 0;
     const double fraction = std::frexp(factor / double(result.scale), &exponent);
-    const int shift = 30 - exponent;  // With a shift beyond 62, every sum becomes 0.
+    const int shift = 30 - exponent;  // A shift right by more than 62 bits makes every sum 0.
     made.multipliers.push_back(shift > 62 ? 0 : int32_t(std::lround(std::ldexp(fraction, 30))));
     made.shifts.push_back(uint8_t(std::clamp(shift, 1, 62)));
   }

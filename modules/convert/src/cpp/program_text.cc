@@ -63,7 +63,7 @@ std::vector<NameTable> tables_of(const SignatureFunction& function) {
   return tables;
 }
 
-/// Describes how an encoding makes ids of text, as the end of a sentence.
+/// Describes how an encoding makes ids of text. The result ends a sentence in a comment of the generated code.
 std::string encoding_text(const TextEncoding& encoding) {
   const std::string hash = "hash64 modulo " + std::to_string(encoding.buckets);
   if (!encoding.vocabulary) return encoding.buckets == 0 ? "the hash hash64 as a signed number" : hash;

@@ -21,14 +21,14 @@ std::string double_text(double number);
 std::string int_text(int64_t number);
 /// Returns a string literal of this text; bytes beyond ASCII are escaped.
 std::string string_text(std::string_view text);
-/// Returns the elements of an array between braces, in lines.
+/// Returns the initializer of an array, elements between braces, in lines of a readable length.
 std::string array_text(std::string_view type, std::span<const std::byte> bytes);
 /// Returns an identifier made from a name: "dense/kernel" becomes "dense_kernel". Empty names become `otherwise`.
 std::string identifier(std::string_view name, std::string_view otherwise);
 /// Makes identifiers that all differ.
 class Names {
  public:
-  /// Returns an identifier made from `name` (see identifier()), with a number appended if another name has taken it.
+  /// Returns identifier(name, otherwise), with a number appended if an earlier call has returned that identifier.
   std::string take(std::string_view name, std::string_view otherwise);
 
  private:

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The kernels of nodes: a function for each op, and its arguments.
+/// Kernels, which compute the nodes of an ONNX model: a function for each op, and the arguments of its calls.
 #include <cstdint>
 #include <initializer_list>
 #include <map>
@@ -68,7 +68,7 @@ class Call {
   /// The only element of input i, which has to be int64 or int32.
   Result<int64_t> int64_scalar(size_t i) const;
 
-  /// Makes a tensor for the kernel to fill. Takes its elements from the budget.
+  /// Makes a tensor for the kernel to fill. The number of its elements is taken from the budget.
   Result<Tensor> make(DType dtype, std::span<const int64_t> dims);
   Result<Tensor> make(DType dtype, const Shape& shape) { return make(dtype, shape.dims()); }
   /// Makes zeros for sums. Their number, the product of `dims`, is taken from the budget.
@@ -111,7 +111,7 @@ constexpr size_t kAnyCount = size_t(1) << 30;
 using Kernels = std::map<std::string_view, Kernel>;
 const Kernels& kernels();
 
-// Each function adds the kernels of one family of ops.
+// Each function below adds the kernels of one family of ops.
 void add_arranging(Kernels& kernels);
 void add_convolutions(Kernels& kernels);
 void add_elementwise(Kernels& kernels);
@@ -123,7 +123,7 @@ void add_products(Kernels& kernels);
 void add_reductions(Kernels& kernels);
 void add_sequences(Kernels& kernels);
 
-/// Adds Kernel::run_doubles to some of these ops.
+/// Sets Kernel::run_doubles in the kernels of those ops that can also compute in float64.
 void add_doubles(Kernels& kernels);
 /// Runs a Cast from float32 to float64.
 Result<void> cast_to_doubles(Call& call);
@@ -149,7 +149,7 @@ std::span<T> elements_of(Tensor& tensor) {
   }
 }
 
-/// Calls run(T()) with the type of the elements; `run` returns Result<void>.
+/// Calls run(T()), where T is the C++ type of elements of type `dtype`. `run` returns Result<void>.
 template <class Run>
 Result<void> with_type(DType dtype, Run run) {
   switch (dtype) {

@@ -61,7 +61,7 @@ struct Recurrence {
 
 double sigmoid_of(double x) { return 1 / (1 + std::exp(-x)); }
 
-/// Returns the transposed rows of one gate of [1, gates * units, columns].
+/// Returns the matrix of one gate as [columns, units]: the transpose of its rows in `all` [1, gates * units, columns].
 Numbers gate_matrix(std::span<const float> all, size_t gate, int64_t units, int64_t columns) {
   Numbers matrix(size_t(columns * units), 0.0);
   const auto rows = all.subspan(gate * matrix.size(), matrix.size());

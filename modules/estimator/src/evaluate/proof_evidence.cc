@@ -52,7 +52,8 @@ std::string described(const Tensor& tensor) {
   return std::string(to_string(tensor.dtype())) + " " + to_string(tensor.shape());
 }
 
-/// The class of an example: its id, or the index of the largest number in its row.
+/// Returns the class of example `row`: the class id that an int64 tensor has for the example, or the index of the largest
+/// of its numbers in a float32 tensor.
 int64_t class_at(const Tensor& tensor, int64_t row, int64_t rows) {
   const int64_t columns = tensor.elements() / rows;
   if (tensor.dtype() == DType::kInt64) return tensor.as<int64_t>()[size_t(row * columns)];

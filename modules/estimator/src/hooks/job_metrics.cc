@@ -13,7 +13,8 @@ using cluster::PushCounts;
 using cluster::ServerStatus;
 using cluster::TrainerStatus;
 
-// The time limit of one request between two steps; equal to the limit of a save.
+// The time limit of one request for the servers' counters, which this task sends between two steps. A save has the same
+// limit.
 constexpr auto kAnswerTimeout = std::chrono::seconds(60);
 // The least time between two requests for the servers' counters, since many trainers make many steps in a short time.
 constexpr auto kMetricsEvery = std::chrono::seconds(1);

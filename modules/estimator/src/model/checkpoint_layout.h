@@ -16,7 +16,8 @@ namespace shoal {
 
 /// The arenas (numbered blocks of memory) of one shard that a checkpoint contains, in its order: weights, slots, residuals.
 std::vector<cluster::ArenaIndex> saved_arenas(const cluster::ShardSpec& spec, const cluster::StateInfo& state);
-/// The layout of one shard's segments in a checkpoint's data file: saved_arenas() laid end to end.
+/// The layout of one shard's segments in a checkpoint's data file: those of the first of the saved_arenas(), then those of
+/// the second one, and so on, without gaps between arenas.
 checkpoint::ArenaLayout arena_layout(const cluster::ShardSpec& spec, const cluster::StateInfo& state);
 /// True for variables that change little from one checkpoint to the next: no update changes them, or an update changes only
 /// the rows that a batch has.

@@ -9,7 +9,7 @@
 namespace shoal {
 namespace {
 
-constexpr double kToldShare = 0.1;  // If less of the time went by waiting for input, nothing is reported.
+constexpr double kToldShare = 0.1;  // A smaller share of time spent waiting for input is not reported.
 constexpr double kWarnedShare = 0.2;
 
 std::string percent(double share) { return formatted("%.0f %%", share * 100); }

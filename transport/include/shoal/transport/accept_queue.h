@@ -29,7 +29,7 @@ class AcceptQueue : public std::enable_shared_from_this<AcceptQueue> {
   /// environment was killed.
   Task<Result<std::unique_ptr<Connection>>> accept(Deadline deadline) { return accept_on(shared_from_this(), deadline); }
   /// Closes the connections that are not yet accepted. wake_all(), which may be called later, resumes the coroutines that
-  /// wait.
+  /// wait in accept(): they return Cancelled.
   void close();
   void wake_all() { waits_->wake_all(); }
 

@@ -23,7 +23,7 @@ inline HeartbeatMs heartbeat_ms(const LinkOptions& options) {
 /// sends a heartbeat once in each interval. A peer that has been silent for three of its intervals counts as gone.
 class Heartbeat {
  public:
-  /// The interval that each side has announced. If one of them is zero, neither side sends heartbeats.
+  /// The heartbeat intervals that the two sides have announced. If either is zero, neither side sends heartbeats.
   struct Intervals {
     Duration ours{};
     Duration theirs{};

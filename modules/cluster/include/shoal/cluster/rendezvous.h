@@ -21,7 +21,7 @@ namespace shoal::cluster {
 
 struct RendezvousOptions {
   Place place;  ///< Rank and job size, which check_rendezvous() has accepted. At least two tasks.
-  /// The transport schemes of the rendezvous and of the address at which the task itself will listen.
+  /// The transport scheme of the rendezvous. task_scheme is the scheme of the address at which the task will listen later.
   std::string meeting_scheme = "tcp";
   std::string task_scheme = "tcp";
   /// The host or host:port to listen on, if it differs from the address by which other tasks find this one.

@@ -32,12 +32,12 @@ struct TaskStatus {
   std::string phase;
   std::optional<uint64_t> global_step;  ///< Empty in the status of a rendezvous, and of a server without a model.
   std::string run;                      ///< At a rendezvous: the job's name (Place::run).
-  /// For a server: chief, workers and other servers. At a rendezvous: all ranks, in order.
+  /// If a server answers: the chief, the workers and the other servers. At a rendezvous: all ranks, in order.
   std::vector<PeerStatus> peers;
   friend bool operator==(const TaskStatus&, const TaskStatus&) = default;
 };
 std::string to_json(const TaskStatus& status);
-/// DataLoss if the text is of another form, or a value is out of range.
+/// Reads what to_json() writes. DataLoss if `json` has another form, or a value is out of range.
 Result<TaskStatus> parse_task_status(std::string_view json);
 
 inline constexpr std::string_view kStatusVerb = "status";

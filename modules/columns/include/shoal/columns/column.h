@@ -46,7 +46,7 @@ struct NumericOptions {
   Shape shape = {1};  ///< The shape of the feature in one example; its numbers become one row of values.
   std::optional<double> default_value =
       {};  ///< Replaces NaN, a missing number. Unset: NaN ends the step with InvalidArgument.
-  std::function<Value(Value)> normalizer = {};  ///< Applied after default_value (statistics.h has functions). Empty: none.
+  std::function<Value(Value)> normalizer = {};  ///< Applied after default_value; statistics.h makes some. Empty: none.
 };
 /// A column of numbers as they are: float32, or integers, which are converted. Its name is the key.
 Column numeric(std::string key, NumericOptions options = {});

@@ -158,7 +158,7 @@ class Graph {
     Graph& graph_;
   };
   RecomputedPart recomputed_part() { return RecomputedPart(*this); }
-  /// The number of the recomputed part that contains this node, counted from 0; -1 if there is none.
+  /// The number of the RecomputedPart that contains this node, counted from 0; -1 if no such part contains it.
   int recomputed_part_of(NodeId id) const;
 
   /// The nodes in the order of creation, which is a topological order. References to nodes (and Value::type()) stay valid

@@ -97,8 +97,8 @@ Value reshape_like(Value x, Value like, std::string_view name = "");
 /// Optimizers do not update a variable that reaches the loss only through this op, just as they do not update a
 /// variable without any effect on the loss.
 Value stop_gradient(Value x, std::string_view name = "");
-/// Returns x, bit for bit, at no cost; gradients pass to x unchanged. No pass merges a node that reads the result with an
-/// equal node that reads x, so both are computed. gradients() uses this op to compute values a second time
+/// Returns x, bit for bit, at no cost; gradients pass to x unchanged. A node that reads the result is never merged with an
+/// equal node that reads x, so both nodes are computed. gradients() uses this op to compute values a second time
 /// (nn::recompute()).
 Value recompute_from(Value x, std::string_view name = "");
 

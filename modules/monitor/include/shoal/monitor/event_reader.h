@@ -22,8 +22,8 @@ class EventFileReader {
   /// last record counts as incomplete, not as an error. DataLoss (with path and offset) at a record whose checksum or
   /// contents are wrong; earlier values were returned, and every later call returns the same error.
   Result<bool> next(EventValue& value);
-  /// Returns the starts of training read since the last call, in order. If it is called after each next(), the starts lie
-  /// in the file between the value that this next() returned and the value before.
+  /// Returns the starts of training read since the last call, in order. A caller that calls this after each next() gets the
+  /// starts that the file has in front of the value that next() just returned, and behind the value before.
   std::vector<EventStart> take_starts() { return std::exchange(starts_, {}); }
   /// True if bytes of an incomplete record follow the last complete record.
   bool cut() const;
