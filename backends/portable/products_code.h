@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// All inner loops of products in one table. The file that includes this header determines the instruction set.
+/// Makes a table of all inner loops of matrix products. Each source file that includes this header compiles these loops for
+/// another instruction set.
 #include "few_rows_code.h"
 #include "panels_code.h"
 #include "small_batch_code.h"

@@ -29,11 +29,11 @@ struct Kept {
 struct Recurrence {
   int threads;
   int64_t rows, steps;
-  int64_t depth, columns;  ///< The sizes of the weights.
+  int64_t depth, columns;  ///< The weights are a [depth, columns] matrix.
   const float* packed;
   float* from;             ///< [rows, depth]
   float* to;               ///< [rows, columns]
-  const int64_t* lengths;  ///< The number of valid steps, by row. Null: all steps are valid.
+  const int64_t* lengths;  ///< The length of each row's sequence in steps. Null: all have `steps` steps.
 
   /// For each step: computes to = from * weights, then calls gates(position) for each row whose sequence has not ended.
   template <class Gates>
@@ -71,7 +71,7 @@ struct Recurrence {
     for (const Kept& part : kept) zero(part.data + place * part.size, part.size);
   }
 
-  /// Computes rows [begin, end) on one thread or, with `together`, on all threads, which divide the columns.
+  /// Computes rows [begin, end) on one thread or, if `together` is true, on all threads, each of which takes some columns.
   void multiply_rows(int64_t begin, int64_t end, bool together) const {
     const PanelProduct product{.a = {from + begin * depth, depth},
                                .packed = packed,

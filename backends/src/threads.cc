@@ -10,11 +10,11 @@
 
 namespace shoal::backends {
 
-/// Each thread's share is a range of chunk numbers in one word: the owner moves the beginning up, other threads move the
-/// end down.
+/// A loop whose chunks are divided among threads. Each thread's share is a range of chunk numbers in one atomic word. The
+/// owner takes chunks from the beginning of the range, and threads that have finished their own share take from its end.
 class ChunkedLoop {
  public:
-  static constexpr int kThreadsMax = 64;  // The most shares of chunks. Further threads begin with another thread's share.
+  static constexpr int kThreadsMax = 64;  // The most shares of chunks; any further threads have no own share.
 
   ChunkedLoop(int threads, int64_t count, int64_t chunk, detail::ChunkFunction body, void* context)
       : count_(count), chunk_(chunk), body_(body), context_(context), shares_(std::clamp(threads, 1, kThreadsMax)) {

@@ -30,7 +30,7 @@ class WriteBatch {
     operator std::span<const asio::const_buffer>() const { return {parts.data(), count}; }  // NOLINT: converts to its parts
   };
   Gather rest() const;
-  /// Notes that `bytes` were written. Returns how many messages they completed.
+  /// Notes that `bytes` more bytes were written. Returns how many messages are complete now and were not before.
   size_t advance(size_t bytes);
   void clear();
 

@@ -96,7 +96,7 @@ class Loop {
   std::mutex mutex_;
   std::vector<Item> queue_;          // Guarded by mutex_.
   std::atomic<bool> queued_{false};  // True if queue_ is not empty. Changed together with queue_.
-  bool asleep_ = false;              // True if new work must wake the loop. Guarded by mutex_.
+  bool asleep_ = false;              // True while the loop sleeps: new work must wake it. Guarded by mutex_.
 };
 
 }  // namespace shoal

@@ -32,9 +32,8 @@ class ById final : public Definition, public Categories {
     if (options_.default_id) return {ops::default_ids(ids, count(), *options_.default_id), {}};
     ids = ops::check_range(
         ids, {.low = -1, .high = double(count() - 1), .whole = true, .what = "feature \"" + name() + "\": id"});
-    // The cast comes after check_range(), whose error can name the file of a wrong row only if it checks an input of the
-    // graph, and not the result of another op.
-    if (ids.dtype() == DType::kInt32) ids = ops::cast(ids, DType::kInt64);
+    if (ids.dtype() == DType::kInt32)
+      ids = ops::cast(ids, DType::kInt64);  // After check_range(), whose errors name a row's file only for a graph's input.
     return {ids, {}};
   }
 

@@ -20,7 +20,7 @@ class CallSource final : public ByteSource {
   const ReadBytes read_;
 };
 
-/// The record that named the columns.
+/// Describes the header: the record of a CSV file whose fields are the names of the columns.
 struct HeaderRecord {
   uint64_t line = 0;
   size_t fields = 0;

@@ -129,7 +129,7 @@ class ZstdDecoder {
 class Lz4Decoder {
  public:
   static constexpr const char* kName = "lz4";
-  /// How many bytes one byte of input can become, rounded up: it adds at most 255 bytes to the length of a match.
+  /// How many bytes one byte of input can become, rounded up: one byte lengthens a match by at most 255 bytes.
   static constexpr uint64_t kRatioMax = 256;
   /// The most unpacked bytes that the decoder may not have returned yet: two blocks of the largest size.
   static constexpr uint64_t kPendingBytesMax = 8 << 20;

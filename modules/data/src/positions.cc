@@ -7,7 +7,7 @@
 namespace shoal::data {
 namespace {
 
-/// A shuffle whose output passes a take or a skip later in the pipeline.
+/// A shuffle that comes before a take or skip in the pipeline, so that its order decides which elements pass.
 struct CutShuffle {
   const Node* node;
   bool changes;  ///< True if the order of elements differs between two iterators, or between passes.

@@ -10,7 +10,7 @@
 namespace shoal::data {
 namespace {
 
-constexpr uint16_t kZipVersion = 20, kZip64Version = 45;  // Version 2.0; version 4.5 is the first with zip64.
+constexpr uint16_t kZipVersion = 20, kZip64Version = 45;  // ZIP 2.0; ZIP 4.5, the first with zip64.
 constexpr uint16_t kZipTime = 0, kZipDate = 1 << 5 | 1;   // 00:00:00; year 1980 + 0, month 1, day 1.
 
 /// Returns a header's extra field of zip64. It has the `numbers` that are too large for their usual places in the header.

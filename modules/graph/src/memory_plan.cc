@@ -20,7 +20,7 @@ struct Block {
 
 struct Blocks {
   std::vector<Block> blocks;
-  std::vector<size_t> block_of;  // By value: the index of its block.
+  std::vector<size_t> block_of;  // For each value: the index in `blocks` of its block.
 };
 
 Blocks merge_replacements(std::span<const PlannedValue> values, std::vector<int32_t>& replaced) {

@@ -13,7 +13,7 @@ namespace shoal::tuning {
 namespace {
 
 constexpr size_t kGridMax = 100'000;
-constexpr size_t kCountMax = 10'000;  // A search never tries all combinations of a larger space.
+constexpr size_t kCountMax = 10'000;  // If a space has more combinations, a search never tries all.
 constexpr int64_t kAttemptsMax = 1'000;
 
 /// Returns a number in [0, 1) with 53 random bits.

@@ -22,7 +22,7 @@ std::string name_in(std::string_view word) {
 /// --param=NAME=VALUE.
 bool gives(const std::vector<std::string>& words, const std::string& name) {
   constexpr std::string_view kParam = "--param";
-  bool is_param = false;  // True for the word behind --param.
+  bool is_param = false;  // True if the word before `word` was --param.
   for (std::string_view word : words) {
     const bool holds_name = is_param || word.starts_with("--");
     is_param = word == kParam;

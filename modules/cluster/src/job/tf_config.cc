@@ -248,7 +248,8 @@ std::string to_tf_config(const TaskConfig& task) {
   if (task.model_dir) result["model_dir"] = *task.model_dir;
   std::string text = json::text_of(result);
   if (!task.service) return text;
-  // Appends `service` as text in place of the last brace: as a JSON tree it would take many times the memory.
+  // `service` is JSON text. It is inserted before the last brace of `text`, and not parsed: a JSON tree would take many
+  // times the memory of the text.
   text.pop_back();
   return text + (result.empty() ? "" : ",") + "\"service\":" + *task.service + "}";
 }

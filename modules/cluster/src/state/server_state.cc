@@ -53,7 +53,7 @@ Result<uint64_t> ServerState::admit(int trainer, uint64_t incarnation, uint64_t 
     record.newest_connection = std::max(record.newest_connection, connection);
     return uint64_t(0);
   }
-  // A restarted server does not know which run it serves until the chief brings the model. Until then a process of one run
+  // A restarted server does not know which run it serves until the chief sends the model. Until then a process of one run
   // must not replace the trainer's process of another run.
   const bool undecided = trainer != 0 && record.incarnation != 0 && run_.id.empty() && !run.empty() && !record.run.empty();
   if (undecided && run != record.run) {
@@ -62,7 +62,7 @@ Result<uint64_t> ServerState::admit(int trainer, uint64_t incarnation, uint64_t 
                        "; which of them this server is of shows when its chief comes");
   }
   // True if a newer process of this trainer has connected already. The first message of a killed process may arrive late,
-  // over an older connection: its number is lower.
+  // over an older connection, which has a lower number.
   const bool overtaken = record.incarnation != 0 && connection < record.first_connection;
   if (overtaken || record.was_replaced(incarnation)) {
     return failed_precondition("a newer process has taken this task's place; is the task running twice?");

@@ -16,7 +16,7 @@ class Resting {
   /// Implements RemoteStore::rest(): tells the servers that the trainer makes no more pushes for now and, if `rest.waits`
   /// is set, waits for their news. `newest_push` is the number of pushes that the trainer has made so far.
   Task<Result<RestNews>> rest(Rest rest, uint64_t newest_push, Deadline deadline);
-  /// Called when the trainer connects to a loaded model, or pushes again: the next rest() tells all servers anew.
+  /// Called when the trainer connects to servers with a model, or pushes again: the next rest() tells all servers anew.
   void restart() { told_ = false; }
 
  private:

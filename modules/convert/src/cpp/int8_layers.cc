@@ -48,7 +48,7 @@ Folded folded(const Graph& graph, const Int8Layer& layer, const WeightArrays& va
 }
 
 int32_t rounded_int32(double number) {
-  constexpr double kMax = 1073741824.0;  // 2^30: products can be added to the bias in 32 bits.
+  constexpr double kMax = 1073741824.0;  // 2^30 leaves room to add products to the bias in 32 bits.
   return std::isnan(number) ? 0 : int32_t(std::lround(std::clamp(number, -kMax, kMax)));
 }
 

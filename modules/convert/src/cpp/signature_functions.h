@@ -23,7 +23,7 @@ struct Parameter {
   std::vector<std::string> names = {};
 };
 
-/// A table of names for the positions of an output's last axis, for users of the function.
+/// The names, such as names of classes, of the elements along an output's last axis. Users of the function can print them.
 struct NameTable {
   std::string name;
   std::vector<std::string> names;

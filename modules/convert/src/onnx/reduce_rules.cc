@@ -52,7 +52,7 @@ void write_sum_like(Lowering& node) {
 
 /// Sums in binary64, since squares of large numbers exceed float32.
 void write_global_norm(Lowering& node) {
-  constexpr int64_t kBinary64 = 11;  // The number of TensorProto.DataType.DOUBLE.
+  constexpr int64_t kBinary64 = 11;  // DOUBLE in ONNX's enum TensorProto.DataType.
   std::string total;
   for (size_t i = 0; i < node.inputs(); ++i) {
     const std::string x = node.add("Cast", {node.in(i)}, {{"to", kBinary64}});

@@ -21,8 +21,8 @@ namespace shoal {
 convert::TrainedModel trained_model_of(Graph& graph, const EstimatorSpec& spec, const std::vector<ExportedTensor>& inputs,
                                        const LoadedVariables* variables, int64_t global_step);
 
-/// InvalidArgument if a number in `proof` is out of range, or if a proof is asked for with kShoal, a format that needs
-/// none.
+/// InvalidArgument if a number in `proof` is out of range, or if a proof is requested for kShoal: Shoal's own format
+/// needs no proof.
 Result<void> check_proof(ExportFormat format, const ExportProof& proof);
 
 /// What write_form() makes: the files of the requested format, or the reason why the export is not published.

@@ -18,7 +18,7 @@ using cluster::TrainerStatus;
 constexpr auto kAnswerTimeout = std::chrono::seconds(60);
 // The least time between two requests for the servers' counters, since many trainers make many steps in a short time.
 constexpr auto kMetricsEvery = std::chrono::seconds(1);
-constexpr double kBehind = 0.9;  // A trainer below this share of the fastest rate counts as slow.
+constexpr double kBehind = 0.9;  // A trainer with less than this share of the fastest trainer's rate is called slow.
 
 PushCounts counts_of(const ServerStatus& status, int trainer) {
   const auto found = std::ranges::find(status.trainers, trainer, &TrainerStatus::index);

@@ -117,7 +117,7 @@ class LogValues final : public Hook {
   const std::vector<ToldValue> values_;
   const LogValuesOptions options_;
   IntervalTimer timer_;
-  // The members below describe the current step.
+  // The members below describe the current step, the last two only if wanted_ is true.
   bool wanted_ = false;  // True if the hook logs values of this step.
   bool first_ = false;   // True if no line was logged before.
   Duration elapsed_{};   // The time since the last line.

@@ -36,7 +36,7 @@ void remove_temporary_files(Environment& env, const std::string& folder, const s
                             Duration age) {
   const auto entries = env.storage().list(folder);
   if (!entries) return;
-  std::optional<WallTime> now;  // By the clock of the folder's machine; read only if needed.
+  std::optional<WallTime> now;  // By the clock of the folder's machine. Unset until it is needed.
   for (const FileInfo& entry : *entries) {
     const bool ours =
         std::any_of(prefixes.begin(), prefixes.end(), [&](auto prefix) { return entry.name.starts_with(prefix); });

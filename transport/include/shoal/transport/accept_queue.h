@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// For implementers of a transport: what a listener does after its handshakes.
+/// For implementers of a transport: the queue of a listener's connections between their handshake and accept().
 #include <atomic>
 #include <deque>
 #include <memory>
@@ -41,7 +41,7 @@ class AcceptQueue : public std::enable_shared_from_this<AcceptQueue> {
   bool open_ = true;
   std::shared_ptr<WaitQueue> waits_;
   std::deque<std::unique_ptr<Connection>> ready_;
-  // Shared with the results of take_slot(), which may be dropped after this object.
+  // Shared with the results of take_slot(), which may outlive this object.
   const std::shared_ptr<std::atomic<int>> slots_taken_ = std::make_shared<std::atomic<int>>(0);
 };
 

@@ -42,8 +42,8 @@ struct Gathering {
   friend bool operator==(const Gathering&, const Gathering&) = default;
 };
 
-/// One task's part in a rendezvous. Used on the strand of `env`. The caller runs the event loop of `env`: with the run() of
-/// its own program, or with attend() on a separate thread.
+/// One task's part in a rendezvous. Used on the strand of `env`. It makes progress only while a thread of the caller runs
+/// the event loop of `env`. After meet(), a separate thread may do so by attend().
 class Rendezvous {
  public:
   Rendezvous(Environment& env, RendezvousOptions options);

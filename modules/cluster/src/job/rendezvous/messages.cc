@@ -131,7 +131,7 @@ Result<Gathering> parse_gathering(std::string_view text) {
 }
 
 uint64_t rendezvous_bytes_max(int32_t size) {
-  constexpr uint64_t kOther = 16 * 1024, kPerRank = 1024;  // Room for names twice as long as allowed, for JSON escapes.
+  constexpr uint64_t kOther = 16 * 1024, kPerRank = 1024;  // Leaves room for names whose JSON escapes double their length.
   return kOther + kPerRank * uint64_t(size);
 }
 

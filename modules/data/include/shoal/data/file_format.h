@@ -28,7 +28,7 @@ enum class FileFormat {
 
 /// Returns "text", "csv", "json-lines", "tf-example", "tf-record", "npy", "npz", "tar", "idx" or "image".
 std::string_view to_string(FileFormat format);
-/// The format with that name; nothing if there is none.
+/// Returns the format for which to_string() returns `name`; nothing if there is none.
 std::optional<FileFormat> file_format_from(std::string_view name);
 
 /// How a CSV file separates its fields.

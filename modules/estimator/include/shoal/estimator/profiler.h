@@ -15,7 +15,8 @@ struct ProfilerOptions {
   int64_t skip = 10;
   int64_t steps = 50;                 ///< How many steps are measured after the skipped ones, at least 1.
   std::string file = "profile.json";  ///< The name of the file in model_dir.
-  /// The machine's limits, for comparison with kernels. None: RunContext::machine_limits(), called after the steps.
+  /// The speeds of the machine, with which the profile compares the kernels. Unset: RunContext::machine_limits(), called
+  /// after the steps.
   std::optional<backends::MachineLimits> limits = {};
 };
 

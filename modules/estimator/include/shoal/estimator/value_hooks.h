@@ -26,8 +26,8 @@ namespace shoal {
 /// A value to report. It is given by its name in the model, or as a `Value` of the graph with a name that the caller
 /// chooses. A `Value` belongs to one graph, so make such a hook in the model function.
 struct ToldValue {
-  ToldValue(const char* n);  // NOLINT: an implicit conversion
-  ToldValue(std::string n);  // NOLINT: an implicit conversion
+  ToldValue(const char* n);  // NOLINT: an implicit conversion, so that a list of values may have names
+  ToldValue(std::string n);  // NOLINT: an implicit conversion, so that a list of values may have names
   ToldValue(std::string n, Value v);
   std::string name;
   std::optional<Value> value = {};  ///< None: the hook calls HookSetup::value(name) to get the value.

@@ -21,7 +21,7 @@ enum class Fault {
 };
 
 /// The probability of each kind of fault per call. Each kind draws from a random sequence of its own, so switching one kind
-/// off does not move the faults of the others, as long as the calls stay the same.
+/// off does not change when the others occur, as long as the calls stay the same.
 struct DiskFaults {
   uint64_t seed = 1;
   /// The probability that a call fails with Unavailable (input/output error). Half of the failed calls, by chance, take
