@@ -20,7 +20,7 @@ struct Fields {
   std::vector<int64_t> dims;                 // 1
   int64_t element_type = 0;                  // 2
   std::vector<float> floats;                 // 4
-  std::vector<int64_t> int32s;               // 5: elements of type int32, uint8 or bool
+  std::vector<int64_t> int32s;               // 5, which has elements of type int32, uint8 or bool
   std::vector<std::string> texts;            // 6
   std::vector<int64_t> int64s;               // 7
   std::string name;                          // 8
