@@ -57,7 +57,7 @@ Error unanswered(Error why, const Endpoint& to) {
   }
 }
 
-/// Reads the listener's answer: an address of shm, or "".
+/// Reads the listener's answer: the address for a connection over shared memory, or "" if the listener offers none.
 Result<std::string> rendezvous_in(const Message& answer, const Endpoint& to) {
   const Result<Control> control = read_control(answer);
   if (!control || control->verb != kVerb) return other_transport(to);

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Memory without a name (memfd), which the system frees when its last user ends, even if killed.
+/// Shared memory without a name (memfd). The system frees it when the last process that has mapped it ends, even if that
+/// process is killed.
 #include <cstddef>
 #include <utility>
 

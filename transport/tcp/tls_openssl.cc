@@ -165,7 +165,9 @@ int Session::find_key(SSL* ssl, const unsigned char* identity, size_t size, SSL_
   const std::string& ours = self.context_->keys()->identity;
   self.named_key_ = true;
   self.other_identity_ = std::string_view(reinterpret_cast<const char*>(identity), size) != ours;
-  if (self.other_identity_) return 1;  // No key is set, so the handshake fails: this side has no certificate either.
+  // The client has another token. Returns without a key, so the handshake fails: without a key this side would need a
+  // certificate, and it has none.
+  if (self.other_identity_) return 1;
   *session = self.context_->make_key_session(ssl);
   return *session ? 1 : 0;
 }
@@ -277,7 +279,7 @@ bool Session::encrypt(asio::const_buffer record, error_code& error) {
   }
   size_t written = 0;
   const int result = SSL_write_ex(ssl_.get(), record.data(), record.size(), &written);
-  if (result == 1 && written == record.size()) return true;  // The pipe always takes whole records.
+  if (result == 1 && written == record.size()) return true;  // A call writes all of a record, or fails.
   return fail(TlsFailure::kBroken, text_of(ERR_get_error()), error), false;
 }
 
@@ -303,8 +305,8 @@ void Session::explain(int result, error_code& error) {
   fail(reason_of(code), text_of(code), error);
 }
 
-/// Also called after a client's part of the handshake is complete: only then does it learn whether the server accepts its
-/// certificate.
+/// Sets `error` to the reason why one side refused the other's certificate. This may happen even after the handshake is
+/// complete for a client, since only then does the client learn whether the server accepts its certificate.
 void Session::explain_refusal(unsigned long code, error_code& error) {
   const int reason = ERR_GET_REASON(code), alert = reason - SSL_AD_REASON_OFFSET;
   if (reason == SSL_R_CERTIFICATE_VERIFY_FAILED) return fail(TlsFailure::kPeer, refusal_, error);

@@ -79,7 +79,8 @@ void Loop::forget(Waiter& waiter) {
 }
 
 void Loop::run_until(UniqueFunction<bool()> done) {
-  // Fails if run_until() is called from the strand, or by a second thread at the same time.
+  // The check fails unless thread_ was empty, that is, if run_until() is running already: on another thread, or as a caller
+  // of this call.
   std::thread::id nobody{};
   SHOAL_CHECK(thread_.compare_exchange_strong(nobody, std::this_thread::get_id()));
   run_turns(done);

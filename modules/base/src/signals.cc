@@ -26,7 +26,7 @@
 namespace shoal {
 namespace {
 
-// Signals belong to the process, and a handler can reach nothing but globals.
+// What the signal handler reads and writes. These are globals, since a handler gets no pointer to other data.
 std::atomic<int> signals_seen{0};
 std::atomic<int> pipe_writer{-1};
 constexpr int64_t kOneRequestMs = kOneStopRequest / std::chrono::milliseconds(1);

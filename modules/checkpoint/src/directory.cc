@@ -12,8 +12,8 @@ bool is_missing_or_damaged(const Error& error) {
   return error.kind() == ErrorKind::kNotFound || error.kind() == ErrorKind::kDataLoss;
 }
 
-/// The names to try, newest first. If the `checkpoint` file is missing or damaged, the names come from the folder's
-/// listing.
+/// Returns the names of the checkpoints from which training may resume, in the order in which to try them: newest first. If
+/// the `checkpoint` file is missing or damaged, the names come from the folder's listing.
 Result<std::vector<std::string>> candidates(Storage& storage, const std::string& model_dir, const WarningSink& warn) {
   Result<std::optional<PointerFile>> pointer = read_pointer(storage, model_dir);
   if (!pointer && pointer.error().kind() != ErrorKind::kDataLoss) return std::move(pointer).error();

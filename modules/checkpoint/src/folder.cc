@@ -31,7 +31,7 @@ std::optional<Parts> parts_of(std::string_view file_name) {
 
 bool is_temporary(const Parts& parts) { return parts.rest.find(kTemporary) != std::string_view::npos; }
 
-/// Errors are ignored: nothing refers to the removed file, and the next save tries again.
+/// Removes a file that nothing refers to. If that fails, the file does no harm, and the next save tries again.
 void try_to_remove(Storage& storage, const std::string& model_dir, const std::string& file) {
   (void)storage.remove(join_path(model_dir, file));
 }

@@ -68,7 +68,7 @@ class RegionChecker {
     }
   }
 
-  /// The first part of the file whose checksum is wrong: "dense/kernel: checksum ..., expected ...".
+  /// Describes the first wrong checksum in the file: "dense/kernel: checksum ..., expected ...". Nothing if none is wrong.
   const std::optional<std::string>& wrong() const { return wrong_; }
 
  private:
@@ -142,7 +142,8 @@ Result<std::unique_ptr<Reader>> Reader::open(Storage& storage, std::string prefi
   }
 }
 
-/// One checksum covers a whole piece, so all of the piece is read even if only some rows are needed.
+/// Copies rows of a tensor from one piece (rows that are stored together in a file) to `out`. One checksum covers the whole
+/// piece, so all of the piece is read even if only some rows are needed.
 Result<void> Reader::read_piece(const TensorEntry& tensor, const Piece& piece, int64_t row_begin, int64_t row_end,
                                 std::span<std::byte> out) const {
   PieceStream stream(manifest_, files_, tensor, piece);

@@ -51,7 +51,7 @@ Result<Shape> shape_of(const json::Json& fields) {
   return shape;
 }
 
-/// The bytes of all elements. Nothing if they overflow.
+/// Returns the size of all elements in bytes; nothing if this number does not fit uint64.
 std::optional<uint64_t> bytes_of_elements(const Shape& shape, size_t width) {
   const auto elements = uint64_t(shape.elements());
   if (elements > std::numeric_limits<uint64_t>::max() / width) return std::nullopt;

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The CMake target shoal::tools compiles this file into the program that links it.
+// A program that links the CMake target shoal::tools gets this file compiled into it. The initializer calls use_tools().
 #include "shoal/cli/tools.h"
 
 namespace {

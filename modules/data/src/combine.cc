@@ -24,7 +24,7 @@ class ZipStage final : public Stage {
       SHOAL_TRY(const bool more, inputs_[i]->next(items_[i]));
       ended_ = !more;
     }
-    if (ended_) return false;  // Once one input has ended, no call reads the longer inputs further: that could fail.
+    if (ended_) return false;  // Once one input has ended, the others are not read any further, since a read could fail.
     Element& united = item.own();
     united = Element();
     for (size_t i = 0; i < inputs_.size(); ++i) {
@@ -35,7 +35,8 @@ class ZipStage final : public Stage {
       SHOAL_TRY_VOID(unite(part.features, labelled_ && i == 1 ? united.labels : united.features));
       SHOAL_TRY_VOID(unite(part.labels, united.labels));
     }
-    // The element gets a record (its place in a file) only from a single input: with two, an error could name either one.
+    // A record is the place in a file from which an element was read; errors name it. The new element gets a record only if
+    // exactly one input has records: with two, it would not be clear which place an error should name.
     const auto with_records = [](const Item& one) { return one.has_records(); };
     if (std::ranges::count_if(items_, with_records) == 1) item.take_records(*std::ranges::find_if(items_, with_records));
     return true;
@@ -54,7 +55,8 @@ class ZipStage final : public Stage {
       }
     }
     ended_ = least < count;
-    // If `least` is 0, another input has no more elements: next() would end there, and not reach the error.
+    // Returns the error of an input only if next() would meet it, too. If `least` is 0, an input has no more elements, and
+    // next() would end the dataset there instead.
     if (failed && least > 0) return std::move(*failed);
     return least;
   }

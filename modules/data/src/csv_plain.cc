@@ -12,10 +12,10 @@ namespace {
 
 bool is_digit(char c) { return c >= '0' && c <= '9'; }
 
-/// Reads a number such as "70", "-0.5" or "12.3456", which begins with a digit or with a minus and a digit. If float32
-/// holds both the whole number of all its digits and the power of ten to divide by, the division rounds only once and
-/// so gives the nearest number, several times as fast as std::from_chars. Returns the place behind the number; null for
-/// any other number. Source: Clinger, "How to read floating point numbers accurately" (1990).
+/// Reads a short number such as "70", "-0.5" or "12.3456", several times as fast as std::from_chars. It begins with a digit
+/// or with a minus and a digit. 12.3456 is computed as 123456 / 10000. If float32 holds both of these numbers exactly, only
+/// the division rounds, so the result is the nearest float. Returns a pointer behind the number; null if it is too long for
+/// this, or has an exponent. Source: Clinger, "How to read floating point numbers accurately" (1990).
 const char* short_number(const char* at, const char* end, float& number) {
   constexpr uint32_t kExactMax = 1 << 24;
   constexpr std::array<float, 8> kPowers = {1e0f, 1e1f, 1e2f, 1e3f, 1e4f, 1e5f, 1e6f, 1e7f};

@@ -62,7 +62,7 @@ std::vector<std::string> names_of(const std::vector<CsvColumn>& columns) {
 }  // namespace
 
 Result<void> check_csv(const CsvOptions& options) {
-  std::unordered_map<std::string_view, bool> doubled;  // CsvColumn::doubled by name.
+  std::unordered_map<std::string_view, bool> doubled;  // Maps the name of each column to its CsvColumn::doubled.
   const NameSet labels = set_of(options.labels), unused = set_of(options.unused);
   size_t features = 0;
   for (const CsvColumn& column : options.columns) {
@@ -160,7 +160,8 @@ CsvParser::CsvParser(CsvOptions options) : options_(std::move(options)), splitte
     if (target.used) (target.label ? label_names_ : feature_names_).push_back(column.name);
     targets_.push_back(target);
   }
-  std::sort(feature_names_.begin(), feature_names_.end());  // As in a TensorMap, so an index in one is valid in the other.
+  // A TensorMap has its tensors in the order of their names. So the index of a name here is also that of its tensor.
+  std::sort(feature_names_.begin(), feature_names_.end());
   std::sort(label_names_.begin(), label_names_.end());
   for (size_t i = 0; i < targets_.size(); ++i) {
     const auto& names = targets_[i].label ? label_names_ : feature_names_;

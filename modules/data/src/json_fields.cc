@@ -103,7 +103,8 @@ Result<void> JsonGatherer::end_list() {
 }
 
 Result<void> JsonGatherer::count_one() {
-  elements_ += wants_element();  // Adds 1 after an element, and 0 after the end of a list: wants_element() is false there.
+  // Called after an element and after the end of an inner list. Only elements count: wants_element() is false after a list.
+  elements_ += wants_element();
   if (counts_.empty()) {
     is_done_ = true;
     return {};

@@ -71,8 +71,8 @@ class TransposedPlaces {
   int64_t place_ = 0;
 };
 
-/// Moves `count` elements, read in Fortran's order, from the start of `from` to the places in `to`, in C order, that
-/// `places` gives.
+/// Moves the first `count` elements of `from`, which are in Fortran's order (as the file has them), into `to`, which is in
+/// C order. `places` gives the place of each element in `to`.
 void scatter(Tensor& from, size_t count, TransposedPlaces& places, Tensor& to) {
   if (to.dtype() == DType::kString) {
     std::vector<std::string>&texts = from.mutable_strings(), &out = to.mutable_strings();

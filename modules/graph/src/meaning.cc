@@ -13,8 +13,8 @@ namespace shoal {
 namespace {
 
 constexpr int64_t kMeaningVersion = 1;
-constexpr size_t kWholeBytesMax = 4096;  // A MeaningList of at most this many bytes has all its items.
-constexpr size_t kFirstBytesMax = 1024;  // A longer MeaningList has only its first items, about this many bytes.
+constexpr size_t kWholeBytesMax = 4096;  // A MeaningList stores all items of a list of at most this many bytes.
+constexpr size_t kFirstBytesMax = 1024;  // Of a longer list a MeaningList stores the first items, up to this many bytes.
 constexpr size_t kShownMax = 8;          // An error message shows at most this many items of a list.
 
 std::string hex_of(uint64_t number) {

@@ -83,8 +83,9 @@ double matmul_multiply_adds(const Attributes& attributes, Operands inputs, Opera
   return double(outputs[0].elements()) * size_from_end(inputs[0], attributes.get_bool("transpose_a") ? 2 : 1);
 }
 
-/// Each element of the result [rows, columns] is a sum of products, one for each column of a in each matrix of the batch.
-/// So their number is the size of the whole batch a divided by the rows of one matrix.
+/// Returns the number of multiplications. The result [rows, columns] is the sum of the products of all matrices in the
+/// batch. So each of its elements takes one multiplication for each column of each matrix in a: the number of all elements
+/// of a, divided by the rows of one matrix.
 double matmul_sum_multiply_adds(const Attributes& attributes, Operands inputs, Operands outputs) {
   const double rows = size_from_end(inputs[0], attributes.get_bool("transpose_a") ? 1 : 2);
   return rows == 0 ? 0 : double(outputs[0].elements()) * double(inputs[0].elements()) / rows;

@@ -16,7 +16,9 @@ double seconds_of(WallTime time) { return double(time.time_since_epoch() / std::
 
 constexpr std::string_view kNameHead = "events.out.tfevents.";
 constexpr size_t kSecondsDigits = 10;
-constexpr int64_t kSecondsMax = 9'999'999'999;  // Eleven digits would sort before ten in the order of bytes.
+// The largest time with ten digits. Readers sort file names by bytes. So a time of eleven digits, which begins with 1,
+// would precede older times of ten digits.
+constexpr int64_t kSecondsMax = 9'999'999'999;
 
 /// Returns the seconds in the name of an event file, whichever program wrote it. Nothing unless they have ten digits.
 std::optional<int64_t> seconds_in(std::string_view name) {

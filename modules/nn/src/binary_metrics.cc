@@ -49,8 +49,9 @@ constexpr int kHalvings = 40, kBitsPerHalving = 5;
 constexpr int kClassesPerSide = (kHalvings << kBitsPerHalving) + 1;
 constexpr int kClasses = 2 * kClassesPerSide;
 
-/// The index of the histogram bin of p in [0, 0.5]. Each float has an integer: its exponent and the highest bits of its
-/// mantissa. The integer of 0.5 minus that of p is the number of bins between the two.
+/// Returns the index of the histogram bin that contains p, which is in [0, 0.5]. The upper bits of a float (the exponent
+/// and the highest bits of the mantissa), read as an integer, grow by 1 from bin to bin. So the integer of 0.5 minus that
+/// of p is the number of bins between 0.5 and p.
 int class_below_half(float p) {
   constexpr int kDropped = 23 - kBitsPerHalving;
   const int below = int(std::bit_cast<uint32_t>(0.5f) >> kDropped) - int(std::bit_cast<uint32_t>(p) >> kDropped);

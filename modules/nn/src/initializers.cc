@@ -21,7 +21,8 @@ constexpr int64_t kMatrixElementsMax = int64_t(1) << 26;
 template <class T>
 Result<void> fill_constant(double value, MutableTensorView out) {
   const bool in_range = value >= double(std::numeric_limits<T>::lowest()) && value <= double(std::numeric_limits<T>::max());
-  // 2^63 passes the test in_range although it is too large for int64, since the largest int64, as a double, is 2^63.
+  // For int64, in_range is true even for 2^63, which int64 cannot hold: the limit 2^63 - 1 above is rounded to 2^63 when it
+  // becomes a double. So this line excludes 2^63.
   const bool fits = in_range && std::trunc(value) == value && !(sizeof(T) == 8 && value >= 0x1p63);
   if (!fits) {
     return invalid_argument("initializer: constant " + std::to_string(value) + " cannot be held by " +

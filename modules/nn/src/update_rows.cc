@@ -14,13 +14,15 @@ namespace {
 
 using Kind = UpdateRule::Kind;
 
-/// Ensures that an element whose gradient is always 0 does not become 0 / 0.
+/// Refuses constants with which an element whose gradients are all 0 would become 0 / 0: a step divides by sqrt(s) +
+/// epsilon, and s starts at the initial accumulator.
 Result<void> check_adagrad(const UpdateRule& rule) {
   if (float(rule.constants[0]) != 0 || float(rule.constants[1]) != 0) return {};
   return out_of_range(rule, "epsilon", rule.constants[1], "more than 0 where the initial accumulator is 0");
 }
 
-/// Ensures, as check_adagrad() does, that no element becomes 0 / 0.
+/// Refuses constants with which an element whose gradients are all 0 would become 0 / 0: the formula of ftrl() divides by
+/// (sqrt(s) + beta) / rate + 2 * l2, and s starts at the initial accumulator.
 Result<void> check_ftrl(const UpdateRule& rule) {
   const auto& c = rule.constants;
   if (float(c[0]) != 0 || float(c[2]) != 0 || float(c[4]) != 0) return {};

@@ -38,7 +38,7 @@ struct Built {
   OpCatalogue catalogue;
   std::unique_ptr<Graph> graph;
   Value output;
-  Tensor weights;  // The weight of each element of the output in the sum.
+  Tensor weights;  // The check differentiates a weighted sum of the output's elements: the weight of each element.
   std::vector<std::string> wrt;
   std::vector<Value> gradients;  // The weighted sum's gradients for the inputs of `wrt`.
   Runner of_output, of_gradients;

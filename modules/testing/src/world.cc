@@ -127,7 +127,8 @@ void World::State::replaced(int trainer) {
   if (options.observer) options.observer->replaced(trainer);
 }
 
-/// Runs the actions that are due, between two events: actions may kill and start tasks, and add further actions.
+/// Runs the actions of the test that are due now. Called while no task runs, since actions may kill and start tasks. They
+/// may also add further actions.
 void World::State::run_due() {
   for (;;) {
     std::function<void()> action;

@@ -66,8 +66,8 @@ class UpdateApplier {
 class UpdateListener {
  public:
   virtual ~UpdateListener() = default;
-  /// Called when StepBinding::updates[index] is written and this run does not use it any more: inside of run() or run_on(),
-  /// on the caller's thread, once for each update unless the run fails.
+  /// Called when StepBinding::updates[index] is complete and this run will neither read nor write it again. The call comes
+  /// inside of run() or run_on(), on the thread that called them, once for each update unless the run fails.
   virtual void update_made(size_t index) = 0;
 };
 
@@ -108,8 +108,9 @@ struct StepBinding {
   StepKey key;
   /// If not null, variables may arrive while the program runs: run_on() reads only those that have arrived.
   const VariableArrivals* arrivals = nullptr;
-  /// If not null, the applier gets every update. `updates` must have memory for them even so, whose contents are undefined
-  /// after the run. The program has to be compiled with CompileOptions::update_variables.
+  /// If not null, the run passes every update to the applier. `updates` must point to memory for the updates nevertheless;
+  /// after the run the contents of this memory are undefined. The program has to be compiled with
+  /// CompileOptions::update_variables.
   UpdateApplier* applier = nullptr;
   /// With an applier: called with fetched()[0], one float32 number, before the first update is applied. If it returns
   /// false, the run applies no update and continues (RunProgress::withheld). Null: always apply. Allowed only
@@ -150,7 +151,7 @@ struct ProgramInfo {
     NodeCost cost;
   };
   std::vector<KernelInfo> kernels;  ///< The kernels in the order of execution.
-  size_t arena_bytes = 0;           ///< Planned memory: activations and workspaces.
+  size_t arena_bytes = 0;           ///< The bytes of the block in which compile() placed all activations and workspaces.
   size_t scratch_bytes = 0;         ///< The bytes of scratch memory that kernels share, plus each thread's own part.
   size_t lower_bound_bytes = 0;     ///< The least that arena_bytes can be: the most bytes of values in use at one time.
   size_t kept_bytes = 0;            ///< Memory that kernels keep between runs (reordered weights).

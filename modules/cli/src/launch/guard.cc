@@ -158,7 +158,9 @@ class GuardProcess {
         } else if (!group.told && group.words) {
           group.told = true;
           write_all(group.words.number(), "term\n");
-        } else if (!group.told && group.leaderless()) {  // A living main process got SIGTERM from the kernel.
+          // If a group's main process still lives, the kernel has sent it a SIGTERM when the launcher died, so only groups
+          // without one get a SIGTERM here.
+        } else if (!group.told && group.leaderless()) {
           group.told = true;
           ::kill(-group.id, SIGTERM);
         }

@@ -90,7 +90,8 @@ struct LaunchArguments {
   std::optional<std::string> emit{}, emit_dir{};
   std::string name{}, image{}, rendezvous{};
 
-  /// The options on the command line that not every kind of --emit can express.
+  /// Returns those options of this command line that some kinds of --emit cannot express, so that such a kind can refuse
+  /// them.
   std::vector<std::string> given() const {
     std::vector<std::string> names;
     if (max_restarts) names.emplace_back("--max-restarts");

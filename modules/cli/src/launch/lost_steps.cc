@@ -33,7 +33,8 @@ void LostSteps::heed(size_t task, std::string_view line) {
   ++fall.times;
 }
 
-/// Adds up how far the global step went back. All trainers log the same event, so only the largest number is added.
+/// Returns a line with the number of steps by which the global step went back, over all recoveries. Every trainer logs the
+/// same recovery, so only the largest of their numbers is added.
 std::string LostSteps::line() const {
   std::map<uint64_t, Fall> falls;
   for (const auto& task : tasks_) {

@@ -41,7 +41,7 @@ struct PolicyOptions {
   Duration last_evaluation_limit = std::chrono::hours(1);
   /// True if a SIGTERM asks tasks to give way: to save and end with status 143, since the sender will start the job again.
   bool terminate_means_leave = false;
-  int port_choices = 10;         ///< The most times that a job chooses its ports, which it does again if one is taken.
+  int port_choices = 10;         ///< How many times at most a job chooses its ports. If one is taken, it chooses new ones.
   std::optional<Chaos> chaos{};  ///< Random kills.
 };
 
@@ -165,7 +165,8 @@ class JobPolicy {
   int failure_ = 0;  // The exit status of a job that does not succeed.
   int ports_chosen_ = 1;
   bool told_to_give_way_ = false;
-  bool trainers_gave_way_ = false, evaluator_gave_way_ = false;  // True: they saved and ended on a SIGTERM.
+  // True once trainers (the evaluator) have saved their state and ended on a SIGTERM, to be started again.
+  bool trainers_gave_way_ = false, evaluator_gave_way_ = false;
   bool servers_alone_ = false;  // True once only servers still run and the job ends without a trained model.
   std::optional<SteadyTime> first_signal_{};
   // At this time all tasks that still run are killed, except an evaluator for whose last evaluation the job waits.

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
-// Finds the description of this task in the environment, and resolves it before and after a rendezvous.
+// Finds out from environment variables which task of which cluster this process is. If they lack the addresses of the
+// other tasks, a rendezvous finds these later.
 #include <algorithm>
 
 #include "job/resolvers/variables.h"

@@ -77,19 +77,21 @@ class Server {
   Requests requests_;
   TaskGroup group_;
   std::unique_ptr<transport::Listener> listener_;
-  std::vector<Connection*> connections_;  // All connections, including those without a hello.
+  std::vector<Connection*> connections_;  // All connections, even if the peer has not yet said which task it is.
   std::vector<Session*> sessions_;
   ChiefSeat chief_;
   // Set once this server was told to give way (to end early): the global step that a checkpoint has to reach first.
   std::optional<uint64_t> step_to_save_;
-  bool ended_before_ = false;  // True if job_ended() reported the job's end, which a lost chief had not announced.
+  // True if this server learned of the job's end from job_ended(), since the chief was lost before it announced the end.
+  bool ended_before_ = false;
   int trainer_connections_ = 0, peer_connections_ = 0;
   uint64_t accepted_ = 0;  // The number of accepted connections.
   SteadyTime lonely_since_;
   bool numerics_differ_logged_ = false;
   std::string numerics_;
   std::optional<std::string> last_refusal_;  // The peer that was refused last, and the reason.
-  // Each kind of log line has its own limit, so that a frequent kind does not suppress the others.
+  // Three kinds of log lines. Each has its own limit, so that a frequent kind does not suppress the others. `nonsense_` is
+  // for connections whose first message is invalid.
   BoundedLines nonsense_;
   BoundedLines refusals_;
   BoundedLines peers_;  // Log lines about tasks that connect and disconnect.
@@ -114,7 +116,7 @@ Task<Result<void>> Server::run() {
   listener_->close();
   end_connections(outcome);
   Result<void> joined = co_await group_.join();
-  static_cast<void>(joined);  // Not needed: each connection's coroutine has logged its own error.
+  static_cast<void>(joined);  // The error is ignored: the coroutine of each connection has logged its own error.
   if (!outcome && outcome.error().kind() == ErrorKind::kCancelled) env_.log().info(outcome.error().message());
   if (outcome) {
     const LogLevel level = state_.end().failed ? LogLevel::kWarning : LogLevel::kInfo;
@@ -138,7 +140,8 @@ void Server::end_connections(const Result<void>& outcome) {
     // If this fails, the trainer learns of the job's end when its connection is closed below.
     static_cast<void>(session->connection->try_send(last));
   }
-  // close() resumes the coroutine that receives from the connection, which removes connections from the list.
+  // Takes connections from the list one by one, since close() may change the list: it resumes the coroutine that serves the
+  // connection, and this coroutine removes its connection from the list when it ends.
   while (!connections_.empty()) {
     Connection* const connection = connections_.back();
     connections_.pop_back();
@@ -157,7 +160,9 @@ std::string Server::interrupted_text(bool lonely) const {
 /// Runs until the job has ended, no trainer was connected for ready_timeout, this server gives way (was asked to end
 /// early), or the job goes on too long after an interrupt.
 Task<Result<void>> Server::supervise() {
-  std::optional<SteadyTime> farewell, leaving, interrupted;  // When the server ends at the latest, in three cases below.
+  // Each is set when its case below first occurs (the job has ended, this server gives way, an interrupt came): the time
+  // when the server then ends at the latest.
+  std::optional<SteadyTime> farewell, leaving, interrupted;
   for (;;) {
     ended_before_ = co_await asks_job_ended();
     if (ended_before_) co_return Result<void>{};
@@ -167,8 +172,8 @@ Task<Result<void>> Server::supervise() {
     SteadyTime next = lonely ? lonely_since_ + options_.ready_timeout : now + options_.ready_timeout;
     if (state_.phase() == Phase::kFinished) {
       if (!farewell) farewell = now + kFarewell;
-      // True if the chief has left, which it does once it knows that this server was told how the job ended. A chief that
-      // lost its connection before the server's reply, or restarted, asks again.
+      // The chief leaves once this server has confirmed that it knows how the job ended. If the connection breaks before
+      // the confirmation, or the chief restarts, the chief sends its message again, so this server must still run.
       const bool chief_heard = state_.trainers()[0].left;
       if ((sessions_.empty() && chief_heard) || now >= *farewell) co_return Result<void>{};
       next = *farewell;
@@ -214,7 +219,9 @@ bool Server::may_give_way() {
     }
   }
   core_.ask_to_save();
-  return core_.is_saved(std::min(*step_to_save_, step));  // The lower of both, since a restore may have set the step back.
+  // The present step may be lower than step_to_save_, since a restore may have set the step back. Then a checkpoint of the
+  // present step is enough.
+  return core_.is_saved(std::min(*step_to_save_, step));
 }
 
 Duration Server::orphaned_after() const { return std::min<Duration>(kOrphaned, options_.ready_timeout / 2); }
@@ -249,7 +256,8 @@ Task<Result<void>> Server::serve(std::unique_ptr<Connection> connection) {
 Task<Result<void>> Server::serve_session(Session& session) {
   auto first = co_await session.connection->receive(env_.after(kHelloTimeout));
   if (!first) {
-    const ErrorKind kind = first.error().kind();  // Unavailable is not logged: a port scanner, or an early close.
+    // Other kinds, such as Unavailable, are not logged: a port scanner, say, has connected and closed without a message.
+    const ErrorKind kind = first.error().kind();
     if (kind == ErrorKind::kDataLoss || kind == ErrorKind::kInvalidArgument)
       nonsense_.log(LogLevel::kWarning, "refused " + first.error().message());
     co_return Result<void>{};
@@ -300,7 +308,7 @@ Task<Result<void>> Server::welcome(Session& session, MessageHead hello, uint64_t
   co_return co_await core_.reply(session, hello, requests_.welcome(session));
 }
 
-/// Serves another server: takes its reports, and sends it orders.
+/// Serves another server of the job, which reports the pushes that it has. Sends it orders: which pushes to commit or drop.
 Task<Result<void>> Server::serve_peer(Session& session, MessageHead hello) {
   peers_.log(LogLevel::kInfo, name_of(session.hello) + " is connected, from " + to_string(session.connection->peer()));
   commits_.peers().join(session);
@@ -372,7 +380,7 @@ Result<void> Server::check(Session& session) {
   session.shard = shard_of(hello, options_.identity);
   if (session.shard >= int(options_.servers.size())) session.shard = -1;
   SHOAL_TRY_VOID(check_hello(session, options_.identity));
-  if (session.shard >= 0) return {};  // Servers need no check: the chief brings their models.
+  if (session.shard >= 0) return {};  // The peer is a server. It gets its model from the chief, so there is none to check.
   return check_model(session, state_, options_.identity);
 }
 
@@ -445,7 +453,8 @@ Task<Result<void>> Server::converse(Session& session) {
     const SteadyTime next = env_.after(options_.ready_timeout);
     Result<Message> request = co_await session.connection->receive(next);
     const bool silent = !request && request.error().kind() == ErrorKind::kDeadlineExceeded;
-    // No error: the session's push waits for other trainers, and heartbeats show whether its trainer is alive.
+    // The trainer is silent because it waits for the answer to its push, which needs the pushes of other trainers. So its
+    // silence is no error. If the trainer dies, missing heartbeats end the connection.
     if (silent && commits_.is_awaited_by(session)) continue;
     if (silent) {
       co_return unavailable(name_of(session.hello) + " sent nothing for " +

@@ -30,7 +30,8 @@ class SyncStrategy final : public UpdateStrategy {
     return contributors;
   }
 
-  /// Allows each trainer its own share of pushes. The first trainers that ask may also replace the pushes of lost trainers.
+  /// Returns whether `trainer` may make another push before the next update. Each trainer may make its share of the pushes
+  /// that an update needs. If trainers are lost, those that ask first may make the missing pushes in their place.
   bool grants(size_t trainer, const Progress& progress) const override {
     const Participant& asker = progress.trainers[trainer];
     if (!asker.active || progress.stopping) return false;
@@ -59,7 +60,7 @@ class SyncStrategy final : public UpdateStrategy {
 
   const bool backups_;
   const int aggregated_;  // The number of gradients that make one update, over all trainers.
-  const int share_;       // The number of gradients from one trainer.
+  const int share_;       // The number of gradients that each trainer contributes to one update.
 };
 
 }  // namespace

@@ -57,8 +57,8 @@ class RowSums {
 /// Replaces `sums` (one entry per variable) by the sums of one step's gradients.
 Result<void> sum_rows(std::span<const RowGradients> gradients, Denormals denormals, std::span<RowSums> sums);
 
-/// True if all values are 0 (of either sign). A row with such a gradient counts as a row without gradient, so that trainers
-/// that send rows and servers that get a dense push find the same rows.
+/// True if all values are 0 (of either sign). Trainers and servers treat a row whose gradient is all 0 as a row without a
+/// gradient. So the same rows are updated, whether a push is dense or has single rows.
 bool all_zero(const float* values, int64_t count);
 
 }  // namespace shoal::cluster

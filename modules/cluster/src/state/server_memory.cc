@@ -12,9 +12,9 @@ using transport::Encoding;
 
 namespace {
 
-// For each row of a push: its number (4 bytes), the address of its floats (8; SegmentRows), and its number again (4) where
-// rows of several pushes are merged. The rows in the history of the newest updates (RowHistory) and in one reply are
-// counted like those of one further push.
+// The memory for each row of a push, beside the floats of the row: its number (4 bytes), the address of the floats (8
+// bytes; SegmentRows), and its number once more (4 bytes) while several pushes are merged. One further push is counted for
+// the rows in the history of the newest updates (RowHistory) and in one reply.
 constexpr uint64_t kBytesOfRowNumber = 4 + 8 + 4;
 
 }  // namespace

@@ -23,7 +23,7 @@ namespace shoal::cluster {
 struct HeldState {
   StateText text;
   std::vector<PartedArena> arenas;  ///< Indexed by ArenaIndex: the weights, then the slots.
-  uint64_t residuals = 0;           ///< The number of this snapshot in Residuals; 0 if it has no residuals.
+  uint64_t residuals = 0;           ///< Identifies this snapshot in class Residuals; 0 if it has no residuals.
 };
 
 class ServerState {
@@ -35,8 +35,9 @@ class ServerState {
   Phase phase() const { return phase_; }
   uint64_t epoch() const { return epoch_; }
   uint64_t global_step() const { return global_step_; }
-  /// staleness_of(): how many versions behind version() the weights were that `push` was computed on.
-  /// version(): the version of the weights, equal on shards that have carried out the same orders; 0 without a model.
+  /// staleness_of(): version() minus the version of the weights that `push` was computed on.
+  /// version(): the version of the newest weights; 0 without a model. Shards that have carried out the same orders of the
+  /// sequencer have equal versions.
   uint64_t staleness_of(const HeldPush& push) const;
   uint64_t version() const { return parts_.empty() ? 0 : parts_.front().counters().version; }
   uint64_t fingerprint() const { return fingerprint_; }
@@ -92,10 +93,11 @@ class ServerState {
   void note_failure(JobFailure failure);
   void finish(JobEnd end);
   const JobEnd& end() const { return end_; }  ///< Valid in phase kFinished.
-  /// Called when a process of `trainer` says hello over `connection` (a number that grows with each connection). Returns
-  /// the incarnation of the process that this one replaces; 0 if there is none. `run` is the run that this process belongs
-  /// to; empty if not known. FailedPrecondition if a newer process has already replaced this one. Unavailable if the
-  /// trainer's present process is of another run, and no chief has said yet which run this server belongs to.
+  /// Called when a process of `trainer` connects. `incarnation`: the random number by which servers recognise the process;
+  /// `connection`: a number that grows with each connection; `run`: the training run of the process, empty if not known.
+  /// Returns the incarnation of the trainer's former process, which this process replaces; 0 if there is none.
+  /// FailedPrecondition if a newer process has already replaced this process. Unavailable if the former process is of
+  /// another run, and no chief has said yet which run this server belongs to.
   Result<uint64_t> admit(int trainer, uint64_t incarnation, uint64_t connection, const std::string& run = {});
 
   // The functions below load a model, which begins a new epoch: prepare() drops the old state, build() sets initial values,
@@ -112,7 +114,8 @@ class ServerState {
   /// Called while no long work runs: returns the memory into which to copy the bytes of `part`, a part of the state that is
   /// restored from a checkpoint; empty if there is nothing to copy.
   Result<std::span<std::byte>> place_to_restore(const transport::SnapshotPart& part);
-  /// Called on any thread, after the last restore and before activate(): checks the initial and restored values.
+  /// Finds variables whose initial or restored values are not all finite. Updates of these variables are not checked for
+  /// NaN and infinities later. Called on any thread, after the last restore and before activate().
   void look_at_start();
   /// The model is complete: from now on trainers' pushes are applied. Called while no long work runs.
   Result<void> activate(StateText state);
@@ -134,7 +137,8 @@ class ServerState {
   /// Called while no long work runs. InvalidArgument if `push` has another learning rate than a kept push that was
   /// computed on the same weights: one update has one learning rate.
   Result<void> check_agreement(const HeldPush& push) const;
-  /// Called while no long work runs, if look_at() still returns kNew: keeps the push.
+  /// Stores a push until an order commits or drops it. Called while no long work runs, for a push that is still new to this
+  /// server (look_at() returns kNew).
   void keep(HeldPush push);
   /// Notes that the trainer got an answer to push `id`, and may make another push, although no order commits or drops push
   /// `id` yet.
@@ -143,7 +147,8 @@ class ServerState {
   const std::map<transport::PushId, HeldPush>& kept() const { return kept_; }
   /// The limits on the bytes of pushes that the server still keeps or receives.
   PushCredits& credits() { return credits_; }
-  /// True if, of the pushes of `trainer` that the sequencer has decided on, the newest was committed and not dropped.
+  /// The sequencer decides for each push whether it is committed or dropped. Returns true if the newest push of `trainer`
+  /// with such a decision was committed.
   bool counted(int trainer) const;
 
   // A commit is an update of the weights. The sequencer sends an order that names the pushes to apply. Once begin_commit()
@@ -162,8 +167,8 @@ class ServerState {
 
   /// Drops a push, which then has no effect. Called while no long work runs.
   void drop(const transport::PushId& id);
-  /// The pushes that the server still keeps of the same process, with lower numbers than `id`. The process waits for none
-  /// of them any more, since the sequencer has ordered to commit or drop its later push `id`.
+  /// Returns the pushes with lower numbers than `id` that come from the same process as push `id`, and that the server
+  /// still keeps. The process no longer waits for them, since the sequencer has ordered to commit or drop push `id`.
   std::vector<transport::PushId> kept_before(const transport::PushId& id) const;
   /// Excludes a process, so that none of its pushes is applied any more. Returns the pushes of this process that the server
   /// still keeps. Called while no long work runs.

@@ -131,7 +131,7 @@ class RemoteStoreImpl final : public RemoteStore {
   ServerLinks servers_;
   Bindings bindings_;
   RowPush row_push_;
-  bool by_rows_ = false;                // True if only changed rows are sent of variables that are updated by rows.
+  bool by_rows_ = false;                // True if messages have only changed rows (of variables that are updated by rows).
   std::vector<ServerTraffic> traffic_;  // One entry for each server. If an entry has no weights, begin() pulls them.
   WeightReceiver weights_;
   PushSender sender_;
@@ -232,8 +232,8 @@ Task<bool> RemoteStoreImpl::asks_job_ended() {
   co_return *ended;
 }
 
-/// Shows servers until `stop` that this trainer is alive. If that took long enough to send a message, and updates are
-/// asynchronous, drops the weights, so that the next step pulls newer ones, which have the other trainers' updates.
+/// Tells the servers from time to time, until `stop`, that this trainer is alive. If it had to tell them at least once, and
+/// updates are asynchronous, drops the weights. The next step then pulls new ones with the updates of other trainers.
 Task<Result<void>> RemoteStoreImpl::stay(StopToken stop) {
   const bool long_away = co_await servers_.stay(std::move(stop));
   if (!long_away || paced_) co_return Result<void>{};

@@ -22,8 +22,8 @@ class ServerTraffic {
 
   bool has_weights() const;
   void drop_weights();
-  /// The version of the weights in the first part of the shard. (If there are several parts, those of the same version may
-  /// still be on their way.)
+  /// The version of the weights that have arrived for the first part of the shard. The weights of the other parts may not
+  /// have arrived yet.
   uint64_t version() const { return traffic_.front().version(); }
 
   /// The residual of top-k: gradients that earlier pushes have not sent. Empty without top-k.
@@ -32,7 +32,7 @@ class ServerTraffic {
     PartedArena arena;
     uint64_t after = 0;
   };
-  /// The sum over all parts.
+  /// The bytes exchanged with the server so far, for all parts of its shard together.
   TrafficBytes bytes() const;
   Residual residual() const;
   Residual residual_before() const;

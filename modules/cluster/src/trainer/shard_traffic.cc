@@ -64,8 +64,8 @@ Result<void> ShardTraffic::take_encoded(const transport::Weights& weights) {
     return {};
   }
   if (weights.encoding != Encoding::kSparseRows) return decode(spec_, weights.encoding, weights.payload, decoded_->bytes());
-  // base_version is less than version_ if a reply is sent again because other parts of it were lost. This does no harm:
-  // rows are new weights, not differences.
+  // The message has the rows that changed since base_version. If another part of the reply was lost, the server sends the
+  // whole reply again, and base_version is less than version_. This does no harm: rows are new weights, not differences.
   if (!by_rows_ || version_ == 0 || weights.base_version > version_ || weights.version < version_) {
     return unavailable("sent the rows that changed since version " + std::to_string(weights.base_version) +
                        " to a trainer that has version " + std::to_string(version_));

@@ -80,8 +80,8 @@ Task<Result<void>> WeightReceiver::accept_part(size_t shard, size_t part, Messag
   co_return follow(shard, part, head, std::move(taken));
 }
 
-/// Called after a part was received; `taken` is the result. If it is no error, passes the part's head to on_head_, by which
-/// the store checks it, and drops the part if on_head_ returns an error.
+/// Called after a part was received, with the result, `taken`. If that is an error, returns it. Otherwise calls on_head_, a
+/// function of the store that checks the head of the part's message. If on_head_ returns an error, drops the part.
 Result<void> WeightReceiver::follow(size_t shard, size_t part, const transport::MessageHead& head, Result<void> taken) {
   if (!taken) return std::move(taken).error().with_context(to_string(servers_[shard].server()));
   Result<void> follows = on_head_(shard, part, head);

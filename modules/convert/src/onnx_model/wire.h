@@ -11,7 +11,7 @@
 
 namespace shoal::convert::onnx_model {
 
-/// A message inside the file.
+/// The bytes of one protobuf message inside the ONNX file.
 struct Message {
   std::string_view file;
   std::string_view bytes;

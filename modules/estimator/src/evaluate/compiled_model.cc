@@ -51,7 +51,8 @@ std::string c_type(DType dtype) {
   }
 }
 
-/// The C++ text of a function that reads examples, calls function `number` for each, and writes the results.
+/// Returns C++ code: a function that reads examples, calls `function` for each example, and writes the results. `number`
+/// is the index of `function` among the model's functions, and part of the names in the code.
 std::string caller_of(const convert::CppFunction& function, size_t number) {
   std::string buffers, reads, arguments, writes;
   const auto add = [&](const convert::CppPort& port, const std::string& name) {

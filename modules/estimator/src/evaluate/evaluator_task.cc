@@ -217,9 +217,9 @@ Result<EvalStatus> EvaluatorTask::evaluate(const std::string& prefix) {
   return error;
 }
 
-/// True if the checkpoint may come from before a restart of the job, when the program had another version of a user's op.
-/// Until the restarted chief has saved for the first time, the newest checkpoint is such a one. So the evaluator does not
-/// fail at the first such checkpoint but waits, unless the job has ended.
+/// True if the checkpoint may have been saved before a restart of the job, by a program with another version of a user's
+/// op. Until the restarted chief saves its first checkpoint, the newest checkpoint has the old version of the op. So the
+/// evaluator does not fail at the first checkpoint with another version but waits, unless the job has ended.
 bool EvaluatorTask::may_be_of_before(const std::string& prefix, const Error& error) {
   const auto& ops = options_.estimator.ops();
   if (error.kind() != ErrorKind::kFailedPrecondition || error.cause() || mark_ || !ops) return false;

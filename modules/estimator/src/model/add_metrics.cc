@@ -24,7 +24,9 @@ Estimator add_metrics(Estimator estimator, MetricsFn metrics) {
   };
   if (takes_labels) {
     estimator.model_fn_ = std::move(with_metrics);
-  } else {  // The new model function takes no labels either, so labels in the input are still refused.
+  } else {
+    // The user's model function takes no labels. The function made here takes none, too, so that an input with labels is
+    // still refused.
     estimator.model_fn_ = [with_metrics = std::move(with_metrics)](const Features& features, Mode mode,
                                                                    const Params& params, const RunConfig& config) {
       return with_metrics(features, Labels(), mode, params, config);

@@ -98,7 +98,7 @@ LayerWeights layer_with_kernel(const std::string& name, std::vector<int64_t> axe
   return {{"kernel", SourceTensor(name + "/kernel").transposed(std::move(axes))}, {"bias", name + "/bias"}};
 }
 
-/// The projection [features, heads, head_size] as [heads * head_size, features].
+/// Turns the kernel of a projection from Keras's [features, heads, head_size] into Shoal's [heads * head_size, features].
 SourceTensor projection_kernel(const std::string& name) {
   return SourceTensor(name + "/kernel").reshaped({0, -1}).transposed({1, 0});
 }

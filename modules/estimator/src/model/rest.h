@@ -29,7 +29,8 @@ Rest op_versions_of(const Graph& graph);
 /// my_bend (version 1 there, version 2 in this program)". `recorded` is a text of encode_rest(). Leaves out ops that only
 /// one of the two models has. Empty: no version differs, or `recorded` has no versions.
 std::string op_version_difference(std::string_view recorded, const Graph& graph);
-/// Like the function above, but for all of the user's ops in `catalogue`, whether a graph uses them or not.
+/// Like op_version_difference() of a graph, but compares the versions of all of the user's ops in `catalogue`, whether a
+/// graph uses them or not.
 std::string op_version_difference(std::string_view recorded, const OpCatalogue& catalogue);
 
 /// Writes one line of JSON: {"version":1,"rest":{...}}.

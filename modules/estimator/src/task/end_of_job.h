@@ -12,8 +12,8 @@ namespace shoal {
 
 class EndOfJob {
  public:
-  /// Whether a task ends because of an end mark (the file that says that the job has ended) that was written after the
-  /// task's start, if the mark does not name its job.
+  /// What a task does when an end mark (the file that says that a job has ended) was written after the task's start, but
+  /// does not say which job has ended.
   enum class NewMarks {
     kObeyed,  ///< For all tasks but servers: a new end mark can only come from this job's chief.
     /// For parameter servers. They wait before they obey a new end mark, because a chief that is killed after writing the

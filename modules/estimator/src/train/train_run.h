@@ -42,9 +42,9 @@ class TrainRun {
   TrainEnd& end_;
   TrainSetup setup_;
   bool begun_ = false;
-  bool job_is_over_ = false;  // True once a worker without servers has seen the end of the job in the folder.
+  bool job_is_over_ = false;  // True if this worker lost the servers and then learned that the job has ended.
   std::shared_ptr<const TrainedWeights> weights_;
-  SteadyTime made_ready_{};  // The time when the model was last ready.
+  SteadyTime made_ready_{};  // When the servers last had a model that is ready for training: at the start or a recovery.
 };
 
 }  // namespace shoal

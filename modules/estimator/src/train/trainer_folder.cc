@@ -77,9 +77,9 @@ Result<bool> TrainerFolder::look() {
   return true;
 }
 
-/// Tells the task's process, by its callback TaskHost::leads, the folder for the report of the run. Does not do so if the
-/// user's config has an environment of its own. If this start trains, first removes the report of an earlier start, so that
-/// a process that is killed leaves no report.
+/// Calls TaskHost::leads, a callback by which the task's process learns the folder into which it has to write the report of
+/// the run. Does not call it if the user has set RunConfigOptions::environment. If this start trains, first removes the
+/// report of an earlier start, so that a process that is killed leaves no report.
 void TrainerFolder::tell_host(bool trains) {
   const RunConfig& config = scope_.config();
   const std::string report = join_path(scope_.model_dir(), kReportName);

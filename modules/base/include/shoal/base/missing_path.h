@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Errors about paths of this machine's file system. They look at the file system to find out why a path does not exist. A
-/// simulated disk uses path_error() alone, since its paths do not exist on the machine.
+/// Makes errors about paths of this machine's file system. If a path does not exist, looks at the file system to find out
+/// why. A simulated disk uses path_error() alone, since its paths do not exist on the machine.
 #include "shoal/base/path_error.h"
 
 namespace shoal {

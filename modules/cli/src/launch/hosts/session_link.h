@@ -50,7 +50,7 @@ class SessionLink {
   MarkedLines lines_;
   SteadyTime next_beat_;
   std::optional<SteadyTime> kill_at_{};
-  int sent_before_begin_ = 0;  // The signal of a send() before the program began; 0: none.
+  int sent_before_begin_ = 0;  // The last signal for which send() was called before the program had begun; 0: none.
   bool killed_ = false, begun_ = false, listens_ = false;
   std::optional<Ending> ending_{};
   std::optional<std::string> report_{}, complaint_{};

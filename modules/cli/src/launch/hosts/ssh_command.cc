@@ -16,7 +16,7 @@ constexpr const char* kOptions[] = {"-T", "-a", "-x",
                                     "-oStrictHostKeyChecking=yes", "-oConnectTimeout=10", "-oServerAliveInterval=5",
                                     // With ServerAliveInterval above, ssh notices a connection that was lost silently.
                                     "-oServerAliveCountMax=3", "-oControlMaster=no",
-                                    "-oControlPath=none",  // Each ssh makes its own connection, which ends with it.
+                                    "-oControlPath=none",  // No ssh process shares the connection of another one.
                                     "-oClearAllForwardings=yes", "-oRemoteCommand=none", "-oPermitLocalCommand=no",
                                     "-oLogLevel=ERROR"};
 

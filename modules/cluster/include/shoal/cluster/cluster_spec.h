@@ -53,8 +53,8 @@ class ClusterSpec {
   /// Removes a role. Returns false if there was none of this name.
   bool remove_role(std::string_view role);
 
-  /// Checks the whole cluster, in this order: not both chief and master; exactly one chief (or master); no address
-  /// twice. InvalidArgument.
+  /// Returns InvalidArgument for the first of these mistakes: the cluster has both a chief and a master; it does not have
+  /// exactly one chief (or master); an address occurs twice.
   Result<void> check() const;
 
   bool empty() const;

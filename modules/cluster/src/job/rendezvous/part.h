@@ -24,7 +24,8 @@ std::string rank_name(const ClusterSize& plan, int32_t rank);
 /// Lists missing ranks: "rank 3 (worker 1), rank 5 (worker 3) and 4 more".
 std::string missing_text(const ClusterSize& plan, const Missing& missing);
 
-/// Makes a message; its head carries the incarnation of this process.
+/// Makes a control message. It contains `incarnation`, the random number that this process drew at its start and by which
+/// peers recognise the process.
 transport::Message make_word(Environment& env, uint64_t incarnation, std::string_view verb, const std::string& text);
 
 }  // namespace shoal::cluster

@@ -30,7 +30,7 @@ class NodeListReader {
   }
 
  private:
-  /// Reads a name with its brackets.
+  /// Reads one item of the list, a host name that may have numbers in brackets ("n[1-3]"), and adds the hosts' names.
   Result<void> read_item() {
     const size_t begin = at_;
     std::vector<Choices> places;

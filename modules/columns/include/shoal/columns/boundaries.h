@@ -33,9 +33,9 @@ struct BoundariesOptions {
 
 /// Reads all of `dataset`, batched or not, and returns for each of `features` the boundaries of buckets that have about
 /// equally many numbers. A number so frequent that it fills a bucket gets a bucket of its own. So a feature that is mostly
-/// 0 still has many buckets for its other numbers. Only numbers just below a frequent number that would fill less than half
-/// of a bucket share the bucket of that frequent number. A feature with at most `buckets` distinct numbers gets a bucket for
-/// each. A feature that is constant gets one boundary, its number.
+/// 0 still has many buckets for its other numbers. There is an exception: if the numbers just below a frequent number would
+/// fill less than half of a bucket, they share the bucket of the frequent number. A feature with at most `buckets` distinct
+/// numbers gets a bucket for each. A feature that is constant gets one boundary, its number.
 ///
 /// Each boundary is a number that occurs: the least one of its bucket, as float32. NaN and infinite numbers are ignored. Up
 /// to 32,768 numbers of a feature the counts are exact. With more numbers, the rank of a boundary among the sorted numbers
@@ -44,9 +44,9 @@ struct BoundariesOptions {
 ///
 /// The boundaries have the units of the data, so give bucketized() a numeric column without a normalizer.
 ///
-/// InvalidArgument: a dataset that does not end (repeat()), a feature without a finite number, and
-/// `buckets` outside its range. NotFound, with the names that exist: a feature that an element lacks. TypeMismatch: a feature
-/// of text or of booleans. Also returns the errors of the dataset.
+/// InvalidArgument: a dataset that does not end (repeat()), a feature without a finite number, and `buckets` outside its
+/// range. NotFound, with the names that exist: a feature that an element lacks. TypeMismatch: a feature of text or of
+/// booleans. Also returns the errors of the dataset.
 /// Source: buckets of equal frequency as decision trees use them: Ke et al., "LightGBM: a highly efficient gradient
 /// boosting decision tree" (NIPS 2017); counts by QuantileSketch.
 Result<Boundaries> measure_boundaries(const data::Dataset& dataset, const std::vector<std::string>& features,

@@ -53,7 +53,7 @@ class CsvReader {
   Result<bool> next(Element& element);
   /// Makes an error about the record that next() or fields() gave last: "people.csv, line 12 (offset 1450): sentence".
   Error damaged(const std::string& sentence) const;
-  /// A sentence for a warning: which bytes of the file were not read. Call it after next() has returned false.
+  /// If bytes of the file were left unread, returns a sentence for a warning. Call it after next() has returned false.
   std::optional<std::string> remark() const;
   /// The place of the record that next() returned last: "people.csv, line 12 (offset 1450)".
   std::string place() const;

@@ -52,7 +52,8 @@ constexpr int kSlotsMax = 3;
 /// The number of slots that the rule keeps beside the variable; at most kSlotsMax. Each slot is float32 and has the
 /// variable's shape.
 int slot_count(const UpdateRule& rule);
-/// "momentum", "accumulator", "m", "v", ...: the slot's part of names in checkpoints ("dense/kernel/momentum").
+/// Returns the name of a slot: "momentum", "accumulator", "m", "v" and so on. A checkpoint appends it to the name of the
+/// variable: "dense/kernel/momentum".
 std::string_view slot_name(const UpdateRule& rule, int slot);
 /// The initial value of every element of a slot.
 float slot_start(const UpdateRule& rule, int slot);
