@@ -164,7 +164,7 @@ SHOAL_VECTOR_LOOP void keep(const float* x, const uint32_t* bits, uint32_t thres
 float sum(const float* x, int64_t count) {
   constexpr int64_t kBlock = 4096;
   if (count <= kBlock) return sum_block(x, count);
-  // The sum is split in halves; the left half consists of whole blocks.
+  // Adds the sums of two halves. The length of the first half is a multiple of kBlock.
   const int64_t half = ((count + kBlock - 1) / kBlock + 1) / 2 * kBlock;
   return sum(x, half) + sum(x + half, count - half);
 }

@@ -48,7 +48,7 @@ class SharedMemory final : public BlockSource {
 
   mutable std::mutex mutex_;
   // mutex_ guards all members below.
-  std::map<const std::byte*, std::shared_ptr<OwnSegment>> segments_;  // By the address of the first byte.
+  std::map<const std::byte*, std::shared_ptr<OwnSegment>> segments_;  // The keys: the address of each segment's first byte.
   std::shared_ptr<OwnSegment> filling_;                               // The segment that small blocks are taken from.
   uint64_t next_id_ = 1;
   uint64_t ended_count_ = 0;

@@ -24,7 +24,7 @@ class Stream {
 
  private:
   RandomStream random_;
-  // The time at which the last byte passed to send() so far has left the sender. Further bytes leave after it.
+  // When the sender is done with all bytes that were passed to send() so far. Further bytes leave after this time.
   SteadyTime free_{};
   SteadyTime last_arrival_{};
 };

@@ -11,8 +11,8 @@ using flatbuffers::Offset;
 using flatbuffers::String;
 using flatbuffers::Vector;
 
-// Room for everything around strings and payload: tables, vtables, length words, the padding between them, and the scratch
-// space that FlatBufferBuilder keeps at the other end while a table is open.
+// The most bytes of a message beside its strings and payload: tables, vtables, lengths, padding, and the scratch space that
+// FlatBufferBuilder uses at the other end of its block while it builds a table.
 constexpr size_t kOverheadBytes = 512;
 
 // Gives the builder a single block, which is always large enough, so the builder never grows and never copies.

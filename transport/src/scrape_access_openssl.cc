@@ -13,7 +13,7 @@ namespace {
 
 constexpr const char* kPurpose = "shoal metrics v1";
 
-/// Bytes that the destructor wipes.
+/// Bytes of a secret. The destructor overwrites them, so that they do not stay in memory.
 template <size_t kBytes>
 struct WipedBytes {
   std::array<unsigned char, kBytes> bytes{};

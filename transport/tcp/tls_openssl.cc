@@ -90,7 +90,8 @@ class Session final : public TlsSession {
   bool named_key_ = false;             // True if the client has named a pre-shared key.
   bool other_identity_ = false;        // True if the client named a pre-shared key that this side does not have.
   std::string refusal_;                // Why this side refuses the peer's certificate.
-  // The task that the peer's certificate names: claimed_ once it is checked, identity_ once the handshake is complete.
+  // The task that the peer's certificate names. claimed_ is set once the certificate is checked, identity_ once the
+  // handshake is complete.
   std::optional<PeerIdentity> claimed_, identity_;
   uint64_t records_ = 0;  // The number of records sent with the present key.
   std::array<std::byte, kRecordBytesMax> gathered_;

@@ -26,7 +26,8 @@ ComputeThread::~ComputeThread() {
   }
   changed_.notify_all();
   if (thread_.joinable()) thread_.join();
-  for (OffloadWaiter* waiter : waiting_) loop_.disown(*waiter);  // The loop must not resume waiters whose work never runs.
+  // The work of these waiters will never run, so the loop must not resume their coroutines.
+  for (OffloadWaiter* waiter : waiting_) loop_.disown(*waiter);
   for (OffloadWaiter* waiter : known_) waiter->thread_ = nullptr;
 }
 

@@ -91,7 +91,7 @@ void ThreadPool::run() {
       jobs_.pop_front();
       lock.unlock();
       run_guarded(job, "a job of the pool");
-      job = Work();  // Destroys the job's captures before the lock is taken.
+      job = Work();  // Destroys what the job has captured now, while the lock is not held.
       lock.lock();
     } else {
       return;

@@ -168,8 +168,8 @@ CsvParser::CsvParser(CsvOptions options) : options_(std::move(options)), splitte
     targets_[i].index = size_t(std::ranges::lower_bound(names, options_.columns[i].name) - names.begin());
   }
   if (label_names_.size() == 1) label_names_[0].clear();
-  // parse_plain() parses a number before it looks for the separator behind it. If the number may contain the separator,
-  // only the splitter knows where the number ends.
+  // parse_plain() first reads a number and then expects a separator behind it. This fails if the separator is a character
+  // that numbers contain. Such records are left to the splitter, which searches for separators first.
   constexpr std::string_view kOfNumbers = "+-.0123456789";
   const char lower = char(options_.separator | 0x20);
   may_be_plain_ = !options_.trim_blanks && !(lower >= 'a' && lower <= 'z') &&

@@ -19,8 +19,8 @@ Task<Result<std::unique_ptr<transport::Listener>>> open_own_port(Environment& en
   co_return co_await cluster::listen(env, std::move(at), std::move(options), deadline);
 }
 
-/// The delay of a worker's first batch, so that workers do not all meet a freshly initialized model at once: 5 s more for
-/// each worker, at most RunConfig::max_worker_delay_secs.
+/// Returns how long a worker waits before its first batch, so that workers do not all begin to train a new model at the
+/// same time: worker i waits (i + 1) * 5 s, but at most RunConfig::max_worker_delay_secs.
 std::chrono::seconds worker_delay(const RunConfig& config) {
   const int64_t own = (int64_t(config.task_id()) + 1) * 5;
   return std::chrono::seconds(std::min(config.max_worker_delay_secs().value_or(0), own));

@@ -27,7 +27,7 @@ Result<std::vector<int64_t>> dilations_of(const Attributes& attributes) {
   return dilations;
 }
 
-/// Returns how many channels the image must have for this kernel and the attribute "groups".
+/// Returns how many channels an image needs so that it fits the kernel and the attribute "groups".
 Result<int64_t> channels_of(const ValueType& kernel, const Attributes& attributes) {
   int64_t groups = 1;
   if (attributes.has("groups")) {

@@ -7,7 +7,7 @@ namespace shoal {
 namespace rules {
 namespace {
 
-/// The last two sizes of an operand, after its transposition.
+/// The sizes of the matrices in an operand. If the operand is to be transposed, these are the sizes after that.
 struct Matrix {
   Dim rows;
   Dim columns;

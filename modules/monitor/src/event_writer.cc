@@ -20,7 +20,7 @@ constexpr size_t kSecondsDigits = 10;
 // would precede older times of ten digits.
 constexpr int64_t kSecondsMax = 9'999'999'999;
 
-/// Returns the seconds in the name of an event file, whichever program wrote it. Nothing unless they have ten digits.
+/// Returns the time in the name of an event file of any program, in seconds; nothing if it does not have ten digits.
 std::optional<int64_t> seconds_in(std::string_view name) {
   if (!name.starts_with(kNameHead)) return std::nullopt;
   name.remove_prefix(kNameHead.size());

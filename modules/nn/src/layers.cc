@@ -12,13 +12,14 @@ Value add_weight(Graph& graph, std::string_view name, const Shape& shape, Fans f
   const Initializer initializer = options.initializer.resolve(fans, shape);
   if (auto valid = validate(initializer); !valid) raise(std::move(valid).error().with_context(name));
   const Value weight = graph.variable(name, shape, {.initializer = initializer, .trainable = options.trainable});
-  // If the layer shares weights that exist already, their penalty has been added before.
+  // In a scope that uses existing weights (finds_variables()), their penalty was added when they were made.
   if (!graph.finds_variables()) regularize(weight, options.regularizer);
   return weight;
 }
 
-/// If a step already has an update of this moving average (from another call of a shared layer), replaces both by one: two
-/// updates in a row, with decays d and e, equal one update with decay d * e and a weighted mean of both values.
+/// Adds an update of a moving average to the step. If the step already has an update of the same average (from another call
+/// of a shared layer), replaces both by one update: two updates in a row, with decays d and e, equal one update with decay
+/// d * e and a weighted mean of both values.
 void keep_moving_average(Value variable, Value value, double decay) {
   std::vector<MovingAverage>& all = variable.graph().moving_averages();
   const auto before = std::find_if(all.begin(), all.end(), [&](const MovingAverage& a) { return a.variable == variable; });

@@ -12,8 +12,8 @@ void fold_first(int64_t count, float scale, const float* x, float* g);
 void fold_next(int64_t count, float scale, const float* x, float* g);
 void multiply(int64_t count, float factor, float* g);
 
-// The functions below write variables and slots, and return the largest magnitude that they wrote, as bits: all values
-// are finite if the result is below kInfinityBits (shoal/base/finite.h).
+// The functions below write variables and slots. They return the bits of the largest magnitude that they wrote: if these,
+// as an integer, are below kInfinityBits (shoal/base/finite.h), all written values are finite.
 
 int32_t sgd(int64_t count, float rate, const float* g, const float* current, float* next);
 int32_t momentum(int64_t count, float rate, float decay, const float* g, const float* current, float* next, float* slot);

@@ -183,7 +183,7 @@ Result<void> check_all(const Build& build, const GradientCheck& check) {
   Tensors tensors = check.inputs;
   tensors[kWeights] = built.weights;
   SHOAL_TRY_VOID(built.of_gradients.run(tensors));
-  std::vector<Tensor> found;  // Copies, because later runs of the program overwrite its results.
+  std::vector<Tensor> found;  // Copies of the program's results, since its later runs overwrite these.
   for (const TensorView& view : built.of_gradients.program->fetched()) {
     Tensor& gradient = found.emplace_back(DType::kFloat32, view.shape);
     std::ranges::copy(view.as<float>(), gradient.mutable_as<float>().begin());

@@ -88,7 +88,7 @@ class KernelObserver {
  public:
   virtual ~KernelObserver() = default;
   virtual void run_started(const ProgramInfo& info) = 0;
-  /// `kernel` is an index into ProgramInfo::kernels. Views do no work and are left out.
+  /// `kernel` is an index into ProgramInfo::kernels. Not called for views, since they compute nothing.
   virtual void kernel_started(size_t kernel) = 0;
   virtual void kernel_ended(size_t kernel) = 0;
   virtual void run_paused() {}   ///< run_on() returns because a variable is missing.
@@ -210,7 +210,7 @@ class Backend {
  public:
   virtual ~Backend() = default;
   virtual std::string_view name() const = 0;
-  /// Compiles the nodes that fetches and updates depend on. The graph may be destroyed afterwards.
+  /// Compiles the nodes of `graph` that compute options.fetches and options.updates. The graph may be destroyed afterwards.
   virtual Result<std::unique_ptr<Program>> compile(const Graph& graph, CompileOptions options) = 0;
   virtual Numerics numerics(int threads) const = 0;
   /// Whether programs with this compute_dtype can be compiled and are fast on this machine. FailedPrecondition says what is

@@ -66,7 +66,7 @@ ends it at once. The same command goes on from the newest checkpoint in the mode
 --on-sigterm leave, or SHOAL_ON_SIGTERM=leave is set, a SIGTERM makes all tasks give way: the job is saved, has not ended, and
 the status is 143, as is that of a task which somebody else has sent a SIGTERM; such a task is started again.)";
 
-/// Returns the end of the help text, worded for `shoal` or for another program that has these commands.
+/// Returns the end of the help text for the program that has `command`: `shoal`, or a user's program (cli/tools.h).
 std::string more_help(const CLI::App& command) {
   const std::string name = command.get_parent()->get_name();
   if (name == "shoal") return std::string(kExamples) + kMore;

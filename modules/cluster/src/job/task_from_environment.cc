@@ -10,7 +10,7 @@
 namespace shoal::cluster {
 namespace {
 
-/// A cluster of size `plan`; `addresses` are in the order of ranks.
+/// Makes the description of a cluster of size `plan`, in which the task with rank i has the address addresses[i].
 Result<ClusterSpec> cluster_of(const ClusterSize& plan, const std::vector<std::string>& addresses) {
   ClusterSpec cluster;
   for (int32_t rank = 0; rank < plan.tasks(); ++rank) {

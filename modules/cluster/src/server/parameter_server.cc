@@ -364,7 +364,7 @@ void Server::part_from_older(const Session& session) {
   const auto is_older = [&session](const Session* other) {
     return other->trainer == session.trainer && other->hello.incarnation != session.hello.incarnation && !other->replaced;
   };
-  for (;;) {  // Searches anew each time: close() ends sessions, which changes the list.
+  for (;;) {  // Searches from the start each time, since close() ends sessions and so changes sessions_.
     const auto older = std::ranges::find_if(sessions_, is_older);
     if (older == sessions_.end()) return;
     env_.sometimes("server.process_replaced");

@@ -17,7 +17,7 @@ namespace {
 // A pull (request for weights) that cannot be answered within this time is answered with "not_ready", so that the trainer
 // can log that and give up.
 constexpr auto kPullParked = std::chrono::seconds(5);
-// The most answers, each with weights, that may wait to be sent to a trainer. An honest trainer has no more, since it
+// How many answers with weights may wait to be sent to one trainer. A trainer that works properly has no more, since it
 // reads the answer to a push before it makes the next push.
 constexpr int64_t kAnswersMax = 2;
 // How long the chief's request for residuals waits while no part of any residual arrives.

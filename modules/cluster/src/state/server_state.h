@@ -28,7 +28,7 @@ struct HeldState {
 
 class ServerState {
  public:
-  /// `keeps_positions` is true on shard 0, which keeps the input positions of the trainers.
+  /// `keeps_positions`: true on shard 0, the server that stores how far each trainer has read its input.
   ServerState(bool keeps_positions, BufferPool& pool, Logger& log)
       : keeps_positions_(keeps_positions), pool_(pool), log_(log), residuals_(pool) {}
 
@@ -65,8 +65,8 @@ class ServerState {
 
   TrainerRecords& trainers() { return trainers_; }
   std::string position_of(int trainer) const;
-  /// Notes that this process of `trainer` makes no more pushes: it rests until it pushes again or, with `leaves`, never
-  /// comes back. Returns false if this was known.
+  /// Notes that the present process of `trainer` makes no pushes for now or, if `leaves`, will never push again. Returns
+  /// false if this was known.
   bool note_rest(int trainer, bool leaves);
   /// Notes that the trainer's input has ended. A later process of the trainer resumes at the end of the input, so the note
   /// stays valid until that process pushes. Returns false if this was known, or this shard does not keep positions.
@@ -151,8 +151,8 @@ class ServerState {
   /// with such a decision was committed.
   bool counted(int trainer) const;
 
-  // A commit is an update of the weights. The sequencer sends an order that names the pushes to apply. Once begin_commit()
-  // was called, the update applies all of them, even if their trainers end meanwhile.
+  // A commit is an update of the weights by the pushes that an order of the sequencer names. Once begin_commit() was
+  // called, the update applies all of these pushes, even if their trainers end meanwhile.
 
   /// Begins the update that `order` asks for. FailedPrecondition if the order names a push that this server does not have.
   /// Called while no long work runs.

@@ -125,7 +125,7 @@ class RemoteStoreImpl final : public RemoteStore {
 
   Environment& env_;
   ShardPlan plan_;
-  ShardPlan parts_;  // The plan for bindings_: like plan_, but with each part of a shard as a shard of its own.
+  ShardPlan parts_;  // What bindings_ uses instead of plan_: a plan in which each part of a shard counts as a shard.
   RemoteStoreOptions options_;
   const bool paced_;  // True if trainers wait for each other (synchronous).
   ServerLinks servers_;
@@ -462,9 +462,9 @@ Task<Result<void>> RemoteStoreImpl::deliver(size_t shard, StopToken stop) {
   co_return servers_.noted(std::move(delivered));
 }
 
-/// Waits until the server answers a push, or a lost connection cannot be made again. With synchronous updates an answer
-/// may take as long as another trainer is busy, say with an evaluation. If a trainer falls silent, servers no longer wait
-/// for it.
+/// Waits until the server answers a push, or until a lost connection cannot be restored. With synchronous updates the
+/// server answers only after the slowest trainer's push, so this may take as long as an evaluation there. Servers do not
+/// wait for a trainer that has fallen silent.
 Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
   Deadline deadline = env_.after(options_.ready_timeout);
   ServerLink& link = servers_[shard];
@@ -496,8 +496,8 @@ Task<Result<void>> RemoteStoreImpl::deliver_once(size_t shard, StopToken stop) {
       env_.sometimes("trainer.push_fenced");
       co_return unavailable(to_string(link.server()) + " is in another epoch");
     }
-    // A control message as the answer is "finished" (the job has ended) or "sealed" (no push is committed any more). Either
-    // way this push has no effect.
+    // An answer without weights is a control message: "finished" (the job has ended) or "sealed" (no push is committed any
+    // more). Either way this push has no effect.
     if (answer->head.kind == MessageKind::kControl) co_return cancelled();
     Result<void> accepted = co_await weights_.accept_first(shard, std::move(answer).value());
     if (!accepted && accepted.error().kind() == ErrorKind::kUnavailable && !link.connected()) continue;

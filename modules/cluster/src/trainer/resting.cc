@@ -17,7 +17,7 @@ Task<Result<RestNews>> Resting::rest(Rest rest, uint64_t newest_push, Deadline d
     residuals_.set_others_asked(true);
     Result<void> told = co_await tell_all(rest, deadline);
     const bool broken = !told && told.error().kind() == ErrorKind::kUnavailable;
-    // A broken connection is no error for a trainer that waits: ask() below sends `rest` to shard 0 again.
+    // If this trainer waits for news below, a broken connection does not matter: ask() sends `rest` to shard 0 again.
     if (!rest.waits || !broken) SHOAL_CO_TRY_VOID(std::move(told));
   }
   if (!rest.waits) co_return RestNews{};

@@ -10,7 +10,7 @@ namespace shoal::cluster {
 
 class ServerTraffic {
  public:
-  /// `first` is the number of parts that the servers before this one have.
+  /// `first`: how many parts the servers with lower numbers have together (see number()).
   ServerTraffic(BufferPool& pool, const ShardSpec& spec, const Compression& compression, size_t first);
   ServerTraffic(ServerTraffic&&) = default;  // Only moved: a copy's traffic_ would point into the original.
 

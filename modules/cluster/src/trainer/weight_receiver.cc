@@ -34,7 +34,7 @@ Task<Result<void>> WeightReceiver::accept(size_t shard, Message first) {
 Task<Result<void>> WeightReceiver::accept_first(size_t shard, Message first) {
   if (recodes_ || traffic_[shard].parts().size() == 1) co_return co_await accept(shard, std::move(first));
   const uint64_t request = first.head.reply_to;
-  drop(shard);  // Drops the parts of an earlier answer that broke off.
+  drop(shard);  // An earlier answer may have arrived in part before its connection broke: drops these parts.
   SHOAL_CO_TRY_VOID(co_await accept_part(shard, 0, std::move(first)));
   servers_[shard].expect_late(request, traffic_[shard].parts().size() - 1, transfer_patience(traffic_[shard].arena_bytes()),
                               [this, shard](Message message) { return take_late(shard, std::move(message)); });
@@ -173,8 +173,8 @@ Task<Result<void>> WeightReceiver::receive_all_late(size_t shard, Deadline deadl
   co_return Result<void>{};
 }
 
-/// Pulls the parts of an answer that were lost when the connection broke. The push that was answered is committed, so it
-/// need not be sent again.
+/// Requests the weights again whose messages were lost when the connection broke. They were the answer to a push; since
+/// this push is committed already, it need not be sent again.
 Task<Result<void>> WeightReceiver::pull_late(size_t shard) {
   env_.sometimes("trainer.late_weights_pulled");
   SHOAL_CO_TRY(Message message, co_await ask(shard, servers_.answer_by()));
@@ -185,7 +185,7 @@ Task<Result<void>> WeightReceiver::pull_late(size_t shard) {
       const Deadline deadline = env_.after(transfer_patience(traffic_[shard].arena_bytes()));
       SHOAL_CO_TRY(message, co_await servers_[shard].receive(request, deadline));
     }
-    // A part that has arrived is only checked: kernels may be reading it.
+    // If this part has arrived before, kernels may be reading it. So only checks its version, and does not store it again.
     if (traffic_[shard].parts()[part].has_weights()) {
       SHOAL_CO_TRY_VOID(check_version(shard, part, message));
     } else {

@@ -16,7 +16,8 @@ struct Stage {
   int64_t elements() const { return outer * columns; }
 };
 
-/// The passes of a reduction, innermost first. Skips axes of size 1; joins neighbours that are both reduced or both kept.
+/// Returns the passes that compute a reduction, that of the innermost axes first. Axes of size 1 need no pass. Neighbouring
+/// axes that are all reduced, or all not reduced, are treated as one axis.
 std::vector<Stage> stages_of(const Shape& shape, const std::vector<bool>& reduced) {
   struct Run {
     int64_t count;

@@ -65,7 +65,7 @@ class EvaluatorTask {
   std::optional<checkpoint::EndMark> mark_;
   RareNote missing_note_, not_new_note_, poll_note_, lost_note_;
   int looks_after_end_ = 0;
-  // The flags below serve the log's last lines, which say, for example, why only the last step was evaluated.
+  // The five flags below are for the last lines of the log, which say, for example, why only the last step was evaluated.
   bool ended_in_delay_ = false;     // The job had ended when the evaluator began to search.
   bool ended_in_throttle_ = false;  // The job ended while the evaluator waited for its next search.
   bool found_not_new_ = false;      // A search found the same checkpoint as the one before.
@@ -195,7 +195,8 @@ void EvaluatorTask::warn_of_polling() {
 /// shared folder.
 Result<EvalStatus> EvaluatorTask::evaluate(const std::string& prefix) {
   const Result<void> intact = checkpoint::verify(env_.storage(), prefix);
-  // A task that ends for a restart drops the current evaluation; its next process repeats the evaluation.
+  // If this task is to end and be started again, env_.leaving() ends the evaluation early. The next process of the task
+  // repeats it.
   const Result<void> evaluated = intact ? evaluating_.evaluate(env_, prefix, env_.leaving()) : intact;
   if (evaluated) {
     missing_note_.reset();

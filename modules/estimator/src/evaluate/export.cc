@@ -42,9 +42,9 @@ ExportedTensor exported_tensor(std::string name, const ValueType& type) {
   return tensor;
 }
 
-/// Returns the meaning (vocabularies, classes and so on) that an export records. This is the meaning that training recorded
-/// (`trained`), because it also covers labels. Where the prediction model's graph differs, the graph's facts are taken,
-/// since the user has accepted the difference. `trained` is empty if training recorded no meaning.
+/// Returns the meaning (vocabularies, classes and so on) to store in an export. `trained` is the meaning that training
+/// stored, which also covers labels; empty if it stored none. Facts of the prediction model's graph replace those of
+/// `trained` from which they differ, since the user has accepted the difference.
 Result<std::string> exported_meaning(const Graph& graph, const std::string& trained) {
   if (trained.empty()) return graph.meaning().encode();
   SHOAL_TRY(const Meaning recorded, Meaning::decode(trained));

@@ -120,8 +120,8 @@ class FormWriter {
     written_.files.push_back(exported_file(std::string(name), contents));
     return {};
   }
-  /// Reads a file of the export back from the disk: the proof has to show that the bytes that users get predict as the
-  /// model does.
+  /// Reads a file of the export back from the disk. The proof checks that the file predicts what the model does, so it has
+  /// to use the bytes that users get.
   Result<std::string> read_back(std::string_view name) {
     return to_.env.storage().read_all(join_path(to_.folder, name), kFormBytesMax);
   }

@@ -44,8 +44,8 @@ Result<PredictorPool::Lease> PredictorPool::take() {
     }
     ++made_;
   }
-  // If make_() fails, `place` lets another call make a predictor. The mutex is not locked here, so other threads can
-  // predict.
+  // If make_() fails, the destructor of `place` no longer counts this predictor, so another call may try to make one. The
+  // mutex is not locked meanwhile, so other threads can predict.
   Place place(*this);
   SHOAL_TRY(std::unique_ptr<Predictor> made, make_());
   place.is_taken();

@@ -11,10 +11,10 @@
 
 namespace shoal {
 
-/// Checks that `model` has the meaning (vocabularies, classes and so on) that the file `where` ("checkpoint
-/// m/model.ckpt-20") records: `recorded`. An empty `recorded` agrees with every model. If they differ, returns
-/// FailedPrecondition, or only logs a warning if the config accepts a changed model. The error or warning names the
-/// difference.
+/// Compares the meaning of `model` (vocabularies, classes and so on) with `recorded`, a meaning that was read from a file.
+/// If they differ, returns FailedPrecondition, or only logs a warning if the config accepts a changed model. The error or
+/// warning names the difference, and the file as `where` ("checkpoint m/model.ckpt-20"). An empty `recorded` agrees with
+/// every model.
 Result<void> check_meaning(Logger& log, const RunConfig& config, std::string_view recorded, const std::string& where,
                            const BuiltModel& model, Mode mode);
 

@@ -138,8 +138,8 @@ Tensor sum_of(const Tensor& first, const Tensor& second) {
   return sum;
 }
 
-/// The type that a tensor of the type `type` has after `step`. `other` is the type of the second tensor, if `step` joins or
-/// adds two tensors.
+/// Returns the type of the result if `step` (a transposition, say) is applied to a tensor of type `type`. If the step joins
+/// or adds two tensors, `other` is the type of the second one.
 Result<TensorType> type_after(const Step& step, const TensorType& type, const TensorType& other) {
   switch (step.kind) {
     case Step::Kind::kTranspose: return with_shape(type, transposed_shape(type.shape, step.numbers));

@@ -162,7 +162,8 @@ checkpoint::RunFile TrainerFolder::adopt_or_begin_run() {
 
 std::string TrainerFolder::run_text() const {
   checkpoint::RunFile run = run_file_;
-  run.meaning.clear();  // A checkpoint stores the meaning of ids and logits apart from this text (SaveInfo::meaning).
+  // Leaves out what the model's ids and logits stand for: a checkpoint stores this in another field, SaveInfo::meaning.
+  run.meaning.clear();
   return checkpoint::encode_run(run);
 }
 

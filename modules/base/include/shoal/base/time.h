@@ -35,7 +35,7 @@ WallTime read_wall_clock();
 using Deadline = SteadyTime;
 inline constexpr Deadline kNoDeadline = Deadline::max();  ///< For waits inside another wait that has a deadline.
 
-/// Converts, and clamps to a century either way, so that a huge interval means "never" and does not overflow any clock.
+/// Converts seconds. Limits the result to a century, positive or negative, so that a huge interval cannot overflow a clock.
 Duration seconds_to_duration(double seconds);
 double to_seconds(Duration duration);
 

@@ -52,7 +52,7 @@ struct ListedCheckpoint {
   std::optional<Error> damage;  ///< Describes the damage. Nothing: the checkpoint is intact.
 };
 enum class Check { kLengths, kChecksums };
-/// Lists the retained checkpoints, oldest to newest, damaged ones too. Empty if there is no `checkpoint` file.
+/// Returns the checkpoints that the `checkpoint` file lists, oldest to newest, with damaged ones. Empty without that file.
 Result<std::vector<ListedCheckpoint>> list(Storage& storage, const std::string& model_dir, Check check);
 
 /// Removes at once what killed saves left in the folder: temporary files, data files that no index names, and checkpoints

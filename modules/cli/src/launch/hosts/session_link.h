@@ -33,7 +33,7 @@ class SessionLink {
   /// session has not ended within kKillLimit; then the caller has to kill the session.
   bool time_passed(SteadyTime now);
 
-  /// Takes output of the session, and returns the part of these bytes that the program wrote.
+  /// Takes bytes that the session printed: output of the program, and reports of the script. Returns those of the program.
   std::string take(std::string_view bytes);
   std::string finish() { return lines_.finish(); }
 

@@ -72,9 +72,9 @@ class ClusterSpec {
   /// "master" if the cluster has that role, else "chief".
   std::string_view chief_role() const;
 
-  /// The node's number in the whole cluster, from 0: the chief role first, then the other roles except ps in byte order
-  /// of their names, by index, then ps. A role takes (largest index + 1) numbers. Nothing for a node that is not
-  /// listed.
+  /// Returns the node's number in the whole cluster, from 0. First come the nodes of the chief role; then those of the
+  /// other roles except ps, the roles in byte order of their names, nodes by index; last ps. A role takes (largest index
+  /// + 1) numbers. Nothing for a node that is not listed.
   std::optional<int64_t> global_id(std::string_view role, int32_t index) const;
   /// True if every address is a loopback address (see is_loopback_address).
   bool is_loopback() const;

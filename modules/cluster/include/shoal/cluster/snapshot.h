@@ -23,7 +23,7 @@ struct StateInfo {
   uint64_t global_step = 0;
   std::vector<ShardCounters> shards;
   Positions positions;
-  /// Trainers whose inputs have ended. The positions of their ends are in `positions`.
+  /// Trainers whose inputs have ended. For these trainers `positions` has the position of the end.
   std::set<int> ended = {};
   /// Trainers whose residual_arena() is part of the snapshot on every shard; ascending.
   std::vector<int> residuals;

@@ -33,8 +33,8 @@ class UpdateObserver {
   virtual void applied(const ObservedUpdate&) {}
   /// Called after an update. A server's buffers have `bytes` bytes now; the formula in server_memory.h allows `most` bytes.
   virtual void holds(int /*shard*/, uint64_t /*bytes*/, uint64_t /*most*/) {}
-  /// A trainer was told by all shards that its update was applied. `shard`, `server`, `sequence` and `staleness` are not
-  /// set.
+  /// Called by a trainer when all shards have told it that its update was applied. The fields `shard`, `server`, `sequence`
+  /// and `staleness` of the argument are not set.
   virtual void counted(const ObservedUpdate&) {}
   /// A trainer has made a step, or has got the model. `global_step` is the newest that the trainer knows.
   virtual void stepped(int /*trainer*/, uint64_t /*global_step*/) {}

@@ -24,7 +24,7 @@ struct Calibration {
 };
 
 struct CppOptions {
-  std::string name = "model";        ///< The name of the files, an identifier; the source includes "<name>.h".
+  std::string name = "model";        ///< An identifier. The files are "<name>.h" and a source that includes it.
   std::string name_space = "model";  ///< The namespace of the functions: identifiers with "::" between them.
   /// The sizes of axes that vary, by name ("time": 40). The batch is one example, and needs no entry.
   std::map<std::string, int64_t> axes = {};

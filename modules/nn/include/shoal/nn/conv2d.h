@@ -58,9 +58,9 @@ struct DepthwiseConv2dOptions {
   std::string name = "depthwise_conv2d";
 };
 
-/// A conv2d() with as many groups as channels, in which each filter uses one channel. [batch, H, W, channels] to [batch,
-/// OH, OW, channels * multiplier], in which the filters of one channel lie side by side. Variables and errors as in
-/// conv2d().
+/// A convolution in which each filter uses one channel: conv2d() with as many groups as channels. Turns [batch, H, W,
+/// channels] into [batch, OH, OW, channels * multiplier], where the filters of the same channel are neighbours. Variables
+/// and errors as in conv2d().
 Value depthwise_conv2d(Value x, const DepthwiseConv2dOptions& options = {});
 
 struct Conv1dOptions {
