@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Computes when data sent in one direction arrive.
+/// One direction of a connection in the simulated network: computes when the data that are sent there arrive.
 #include "shoal/base/random.h"
 #include "shoal/transport/sim.h"
 

@@ -61,8 +61,8 @@ class Session final : public TlsSession {
   TlsFailure failure() const override { return failure_; }
   const std::string& failure_text() const override { return failure_text_; }
 
-  /// OpenSSL calls use_key() to get a client's pre-shared key, and find_key() to get the key that a client has named to a
-  /// server by `identity`.
+  /// OpenSSL calls use_key() on a client to get the pre-shared key and its name. It calls find_key() on a server to get the
+  /// pre-shared key that the client has named (`identity`).
   static int use_key(SSL* ssl, const EVP_MD* digest, const unsigned char** identity, size_t* size, SSL_SESSION** session);
   static int find_key(SSL* ssl, const unsigned char* identity, size_t size, SSL_SESSION** session);
   /// OpenSSL calls this for each certificate in the peer's chain, from the CA on. `good` is OpenSSL's own verdict.
@@ -185,7 +185,7 @@ int Session::judge(int good, X509_STORE_CTX* check) {
   Result<PeerIdentity> owner = owner_of(*X509_STORE_CTX_get_current_cert(check));
   if (!owner) {
     self.refusal_ = "its certificate " + owner.error().message();
-    X509_STORE_CTX_set_error(check, X509_V_ERR_INVALID_PURPOSE);  // Decides which alert the peer gets.
+    X509_STORE_CTX_set_error(check, X509_V_ERR_INVALID_PURPOSE);  // Decides which TLS alert OpenSSL sends to the peer.
     return 0;
   }
   if (self.expected_peer_ && *owner != *self.expected_peer_) {
@@ -222,7 +222,7 @@ bool Session::shake_hands(error_code& error) {
   if (failure_ != TlsFailure::kNone) return fail(failure_, failure_text_, error), false;
   ERR_clear_error();
   const int result = SSL_do_handshake(ssl_.get());
-  if (result != 1) explain(result, error);  // explain() reads the pipe's state, which send() changes.
+  if (result != 1) explain(result, error);  // Comes before send(), which changes the state that explain() reads.
   pipe_.send();                             // If the handshake failed, this sends the alert.
   if (result != 1) return false;
   if (!proved()) return fail(TlsFailure::kOtherKey, "handshake without proof", error), false;

@@ -121,7 +121,7 @@ bool Loop::run_queue(Done& done) {
   }
   bool ran = false;
   while (batch_next_ < batch_.size() && !(ran && done())) {
-    Item& item = batch_[batch_next_++];  // The reference stays valid: nothing is added to a batch.
+    Item& item = batch_[batch_next_++];  // The reference stays valid: items that are posted now go into queue_.
     ran = true;
     if (item.waiter) {
       std::coroutine_handle<> handle;

@@ -40,7 +40,7 @@ struct Built {
   Value output;
   Tensor weights;  // The check differentiates a weighted sum of the output's elements: the weight of each element.
   std::vector<std::string> wrt;
-  std::vector<Value> gradients;  // The weighted sum's gradients for the inputs of `wrt`.
+  std::vector<Value> gradients;  // The gradients of the weighted sum for the inputs that `wrt` names.
   Runner of_output, of_gradients;
 };
 
@@ -127,7 +127,7 @@ std::string place_of(size_t element, const Shape& shape) {
 struct Mismatch {
   size_t input;  // An index into Built::wrt.
   size_t element;
-  double actual;  // The derivative of the weighted sum that the gradient of the op gives.
+  double actual;  // The derivative of the weighted sum of all outputs, as the gradient function of the op computes it.
   double expected;
   std::vector<double> by_output;  // The derivatives of the output's elements, by finite differences.
 };

@@ -239,7 +239,8 @@ Guard::~Guard() {
 }
 
 Result<void> Guard::begin() {
-  int ends[2];  // A pair of connected sockets: a pipe cannot pass descriptors. Each Note is one message.
+  // Connected sockets instead of a pipe, since only sockets can pass file descriptors. Each Note is sent as one message.
+  int ends[2];
   if (::socketpair(AF_UNIX, SOCK_SEQPACKET | SOCK_CLOEXEC, 0, ends) != 0) {
     return unavailable("no socket can be made: " + system_error_text(errno));
   }

@@ -32,7 +32,8 @@ class Machines {
   virtual std::string where(size_t task) const = 0;
   /// The commands that the guard, a helper process, runs if this process dies (guard.h).
   virtual std::vector<LastCommand> last_commands() const = 0;
-  /// Prepares the machines; call it before choose_addresses(). An error leaves nothing behind. Cancelled: a signal came.
+  /// Prepares the machines; call it before choose_addresses(). If it fails, it removes what it has made. Cancelled: a
+  /// signal came.
   virtual Result<void> prepare(SignalInbox& inbox) = 0;
   /// Chooses an address "host:port" for each task; "" for a task that needs none. Each call chooses new addresses.
   virtual Result<std::vector<std::string>> choose_addresses() = 0;

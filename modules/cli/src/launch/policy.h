@@ -47,7 +47,7 @@ struct PolicyOptions {
 
 /// How a task ended.
 struct Ending {
-  int status = 0;           ///< The exit status, if no signal ended it.
+  int status = 0;           ///< The exit status of the task, if no signal killed it.
   int signal = 0;           ///< The signal that killed the task; 0: none.
   bool port_taken = false;  ///< A process that is not part of the job listens at the task's address.
   /// The connection to the task's machine was lost, so the task's end is unknown; `status` is not 0 then.
@@ -83,14 +83,14 @@ using Actions = std::vector<Action>;
 /// The state of a task, for display.
 struct TaskState {
   bool runs = false;
-  bool done = false;                     ///< The task ended with 0.
+  bool done = false;                     ///< True if the task ended with exit status 0.
   std::optional<SteadyTime> start_at{};  ///< The time of the next start.
 };
 
 /// Decides what a job does next. Each call returns the actions to do. Callers must pass times that never go back.
 class JobPolicy {
  public:
-  /// The first task is the chief.
+  /// The first element of `tasks` has to be the chief.
   JobPolicy(std::vector<PolicyTask> tasks, const PolicyOptions& options);
 
   /// Starts all tasks. Call it once, first.
@@ -121,7 +121,7 @@ class JobPolicy {
   struct Entry {
     PolicyTask task;
     bool runs = false;
-    bool done = false;                     // The task ended with 0.
+    bool done = false;                     // True if the task ended with exit status 0.
     bool chaos = false;                    // --chaos has killed the task, and its end was not reported yet.
     int restarts = 0;                      // Restarts after failures, which max_restarts limits.
     int gave_way = 0;                      // How often the task saved and ended on another program's SIGTERM.

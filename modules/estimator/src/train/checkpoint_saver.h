@@ -106,11 +106,11 @@ class CheckpointSaver {
   std::string last_name_;
   std::string last_prefix_;
   bool begun_ = false;
-  bool place_unclear_ = false;   // True if the last check_place() could not see the folder.
+  bool place_unclear_ = false;   // True if the last check_place() failed because the folder could not be reached.
   bool disk_failed_ = false;     // True if the last save failed because of a file, and not because of a server.
   bool sharing_failed_ = false;  // True if the last save could not read the previous checkpoint.
   uint64_t bytes_written_ = 0;   // How many bytes this start has written in all checkpoints together.
-  bool spare_is_empty_ = false;  // True if the spare folder surely has no checkpoint.
+  bool spare_is_empty_ = false;  // True if it is certain that the spare folder has no checkpoint.
   bool last_is_spared_ = false;  // True if the newest checkpoint is in the spare folder, not in model_dir.
 };
 

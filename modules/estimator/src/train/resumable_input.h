@@ -34,7 +34,7 @@ class ResumableInput {
   /// Sets the number of this start of the run. A new pass, which begins after the end of the input, takes its order from
   /// this number and so has another order than earlier passes.
   void set_pass(int64_t pass) { pass_ = pass; }
-  /// False if the input cannot tell its position, so that each process reads from the input's start.
+  /// False if the input cannot tell its position. Then each new process of the trainer reads from the start of the input.
   bool tells_positions() const { return !start_position_.empty(); }
   /// Whether move_to() could resume at `position`, as far as this can be seen without moving the input.
   bool has_place(const std::string& position) const;

@@ -7,7 +7,8 @@
 namespace shoal {
 
 /// Like path_error(). If the path is missing (ENOENT), or a symbolic link is in its place (EEXIST), the sentence ends with
-/// the reason: "; m is a link to /old/disk, which is not there", or "; the working folder of this process was removed: ...".
+/// the reason, such as "; m is a link to /old/disk, which is not there" or "; the working folder of this process was
+/// removed: ...".
 Error machine_path_error(std::string_view verb, const std::string& path, int number);
 
 }  // namespace shoal

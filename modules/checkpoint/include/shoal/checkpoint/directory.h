@@ -52,7 +52,8 @@ struct ListedCheckpoint {
   std::optional<Error> damage;  ///< Describes the damage. Nothing: the checkpoint is intact.
 };
 enum class Check { kLengths, kChecksums };
-/// Returns the checkpoints that the `checkpoint` file lists, oldest to newest, with damaged ones. Empty without that file.
+/// Returns the checkpoints that the `checkpoint` file lists, oldest to newest. Damaged ones are included. Empty if there is
+/// no such file.
 Result<std::vector<ListedCheckpoint>> list(Storage& storage, const std::string& model_dir, Check check);
 
 /// Removes at once what killed saves left in the folder: temporary files, data files that no index names, and checkpoints

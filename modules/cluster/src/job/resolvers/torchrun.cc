@@ -30,8 +30,8 @@ Result<void> set_master(const GetEnv& getenv, Place& place, std::string_view add
   return {};
 }
 
-/// True if torchrun has started this process. It sets four variables. Two of them, one of which is RANK or WORLD_SIZE, are
-/// enough to tell. A single variable, such as RANK or MASTER_ADDR, may be left over from another program.
+/// True if torchrun, or a launcher that sets the same four variables, has started this process. Two of the variables, one
+/// of which is RANK or WORLD_SIZE, are enough to tell. A single one, such as RANK, may be left over from another program.
 bool has_four(const GetEnv& getenv) {
   int set = 0;
   for (const char* name : {"RANK", "WORLD_SIZE", "MASTER_ADDR", "MASTER_PORT"}) set += is_set(getenv, name);
