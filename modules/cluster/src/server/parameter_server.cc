@@ -23,9 +23,10 @@ using transport::MessageHead;
 
 constexpr auto kHelloTimeout = std::chrono::seconds(10);
 constexpr auto kFarewell = std::chrono::seconds(20);  // How long to wait for the last messages after the job's end.
-// After an interrupt: if no trainer is connected for this long, no chief will end the job.
+// After an interrupt: if no trainer is connected for this long, this server no longer expects a chief to end the job.
 constexpr auto kDeserted = std::chrono::seconds(2);
-constexpr auto kOrphaned = std::chrono::seconds(60);  // If a killed chief is started again, it is back within this time.
+// If no trainer is connected for this long, asks job_ended(): a killed chief that is started again would be back by then.
+constexpr auto kOrphaned = std::chrono::seconds(60);
 constexpr auto kAskForTheEnd = std::chrono::seconds(1);
 
 class Server {

@@ -8,11 +8,11 @@
 namespace shoal {
 
 enum class BatchAxis : uint8_t {
-  kDropped,  ///< The row has the shape of one example.
-  kKept,     ///< The row is a batch of one example.
+  kDropped,  ///< The result has no batch axis: it has the shape of one example.
+  kKept,     ///< The result is a batch of one example.
 };
 
-/// Copies row `row` of `batch`. The first axis of `batch` is the batch and is longer than `row`.
+/// Copies the example with the index `row` out of `batch`, whose first axis is the batch. `row` is less than its length.
 Tensor batch_row(const Tensor& batch, int64_t row, BatchAxis axis);
 
 }  // namespace shoal

@@ -9,7 +9,8 @@
 namespace shoal {
 namespace {
 
-constexpr auto kInterruptTimeout = std::chrono::seconds(5);  // The time for workers' last steps after an interrupt.
+// How long workers may take for their last steps after an interrupt.
+constexpr auto kInterruptTimeout = std::chrono::seconds(5);
 // If no server has seen a worker within this time after the chief's start, the worker counts as missing.
 constexpr auto kFirstSeenTimeout = std::chrono::minutes(10);
 // How long the chief, at the end of its own input, waits for a lost worker to come back.

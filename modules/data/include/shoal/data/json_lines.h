@@ -38,7 +38,7 @@ struct JsonLinesOptions {
   /// At least one field is no label. No two have the same name or path, and no path leads into another field's value.
   std::vector<JsonField> fields{};
   std::vector<std::string> labels{};  ///< Names of fields that become labels; a single label has the name "".
-  /// The most bytes of one line, at least 1. A longer line is DataLoss, and the reader stores no more of it.
+  /// The most bytes of one line, at least 1. A longer line is DataLoss. The reader never stores more bytes of a line.
   int64_t line_bytes_max = int64_t(1) << 20;
 };
 

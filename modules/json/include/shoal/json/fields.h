@@ -32,7 +32,7 @@ Result<bool> bool_of(const Json& json, std::string_view name);
 
 Result<double> number_of(const Json& json, std::string_view name);
 
-/// Reads a whole number from `least` to the largest value of T, written without fraction or exponent.
+/// Reads a whole number. It has to be written without fraction or exponent, and to be at least `least` and fit T.
 template <class T>
 Result<T> whole_of(const Json& json, std::string_view name, T least = std::numeric_limits<T>::min()) {
   if (!json.is_number_integer()) return must_be(name, "a whole number");
