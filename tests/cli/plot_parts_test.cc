@@ -226,11 +226,11 @@ TEST(PlotRates, AreThoseOfFourExamples) {
 
 TEST(PlotRunFacts, NameTheFlagsInWhichRunsDiffer) {
   const auto run = [](const char* flags) {
-    RunFacts run;
+    RunFacts one;
     const json::Json parsed = json::Json::parse(flags);
-    for (const auto& [name, value] : parsed.items()) run.facts["flags." + name] = value;
-    run.facts["seed"] = run.facts.size();
-    return run;
+    for (const auto& [name, value] : parsed.items()) one.facts["flags." + name] = value;
+    one.facts["seed"] = one.facts.size();
+    return one;
   };
   EXPECT_THAT(differing_flags({run(R"({"batch":64,"rate":0.00111232,"units":[64,32],"same":1})"),
                                run(R"({"batch":64,"rate":0.5,"units":[8],"same":1})"), run(R"({"batch":64,"same":1})")}),
