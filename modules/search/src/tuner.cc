@@ -6,6 +6,8 @@
 #include <cmath>
 #include <csignal>
 
+#include "shoal/base/stop.h"
+
 namespace shoal::tuning {
 namespace {
 

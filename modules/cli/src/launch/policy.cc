@@ -9,6 +9,7 @@
 #include "shoal/base/check.h"
 #include "shoal/base/error.h"
 #include "shoal/base/format.h"
+#include "shoal/base/stop.h"
 
 namespace shoal::cli::launch {
 namespace {
