@@ -20,13 +20,16 @@ bool begins_character(char byte) { return (uint8_t(byte) & 0xc0) != 0x80; }
 
 size_t characters_in(std::string_view text) { return size_t(std::ranges::count_if(text, begins_character)); }
 
-std::string fitted_line(std::string line, int columns) {
-  size_t room = size_t(std::max(columns - 1, 10));
-  for (size_t i = 0; i < line.size(); ++i) {
-    if (!begins_character(line[i]) || room-- > 0) continue;
-    line.resize(i);
-    break;
+size_t byte_behind(std::string_view text, size_t begin, size_t characters) {
+  size_t at = begin;
+  for (; at < text.size(); ++at) {
+    if (begins_character(text[at]) && characters-- == 0) break;
   }
+  return at;
+}
+
+std::string fitted_line(std::string line, int columns) {
+  line.resize(byte_behind(line, 0, size_t(std::max(columns - 1, 10))));
   line.erase(line.find_last_not_of(' ') + 1);
   return line;
 }

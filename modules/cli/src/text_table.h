@@ -26,6 +26,10 @@ bool begins_character(char byte);
 /// Returns the number of characters of `text`, which should be UTF-8.
 size_t characters_in(std::string_view text);
 
+/// Returns the index of the byte behind the first `characters` characters of `text` from byte `begin` on; the size of
+/// `text` if it has no more characters than these.
+size_t byte_behind(std::string_view text, size_t begin, size_t characters);
+
 /// Returns a line of titles and a line for each row. Each line is shorter than a terminal of `columns` characters, because
 /// a full line would wrap. A character that moves the cursor becomes a space.
 std::vector<std::string> text_table(const std::vector<TextColumn>& table, int columns);

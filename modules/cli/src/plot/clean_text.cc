@@ -48,11 +48,7 @@ std::string shortened(const std::string& text, size_t characters) {
 std::string cut_text(const std::string& text, size_t characters) {
   if (characters_in(text) <= characters) return text;
   if (characters == 0) return {};
-  size_t end = 0;
-  for (size_t begun = 0; end < text.size(); ++end) {
-    if (begins_character(text[end]) && begun++ == characters - 1) break;
-  }
-  return text.substr(0, end) + "…";
+  return text.substr(0, byte_behind(text, 0, characters - 1)) + "…";
 }
 
 std::string xml_text(std::string_view text) {

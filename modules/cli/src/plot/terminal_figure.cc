@@ -8,16 +8,6 @@
 namespace shoal::cli::plot {
 namespace {
 
-/// Returns the index of the byte after `characters` characters of `text` from `begin` on.
-size_t bytes_of(const std::string& text, size_t begin, size_t characters) {
-  size_t at = begin;
-  while (at < text.size()) {
-    if (begins_character(text[at]) && characters-- == 0) break;
-    ++at;
-  }
-  return at;
-}
-
 void append_all(std::vector<std::string>& lines, std::vector<std::string> more) {
   lines.insert(lines.end(), std::make_move_iterator(more.begin()), std::make_move_iterator(more.end()));
 }
@@ -33,7 +23,7 @@ char letter_of(const std::vector<Run>& runs, size_t run) {
 std::vector<std::string> wrapped(const std::string& text, int columns) {
   std::vector<std::string> lines;
   for (size_t begin = 0; begin < text.size();) {
-    size_t end = bytes_of(text, begin, size_t(std::max(columns, 1)));
+    size_t end = byte_behind(text, begin, size_t(std::max(columns, 1)));
     size_t next = end;
     if (end < text.size()) {
       const size_t space = text.rfind(' ', end);

@@ -115,6 +115,8 @@ Tensor color_jitter(const Tensor& image, const ColorJitterOptions& options, Rand
     float strength;
     float factor = 1;
   };
+  require_image(options.hue >= 0 && options.hue <= 0.5f, "color_jitter", image,
+                "hue is " + std::to_string(options.hue) + "; give 0 to 0.5");
   Step steps[] = {{adjust_brightness, options.brightness},
                   {adjust_contrast, options.contrast},
                   {adjust_saturation, options.saturation}};
@@ -129,8 +131,6 @@ Tensor color_jitter(const Tensor& image, const ColorJitterOptions& options, Rand
   for (const Step& step : steps) {
     if (step.strength > 0) result = step.adjust(result, step.factor);
   }
-  require_image(options.hue >= 0 && options.hue <= 0.5f, "color_jitter", image,
-                "hue is " + std::to_string(options.hue) + "; give 0 to 0.5");
   if (options.hue > 0) result = adjust_hue(result, options.hue * (2 * random.next_float() - 1));
   return result;
 }
