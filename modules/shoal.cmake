@@ -78,6 +78,24 @@ function(shoal_module name)
   endif()
 endfunction()
 
+# shoal_group_sources(<target>): the groups of a unity build. Files that share names with their neighbours have a group from the
+# folder's CMakeLists.txt, or none at all (SKIP_UNITY_BUILD_INCLUSION). The others are grouped here, ten by ten: fixtures of more
+# files have names alike.
+function(shoal_group_sources target)
+  get_target_property(sources ${target} SOURCES)
+  set(count 0)
+  foreach(source IN LISTS sources)
+    get_source_file_property(group ${source} UNITY_GROUP)
+    get_source_file_property(alone ${source} SKIP_UNITY_BUILD_INCLUSION)
+    if(group OR alone)
+      continue()
+    endif()
+    math(EXPR number "${count} / 10")
+    math(EXPR count "${count} + 1")
+    set_source_files_properties(${source} PROPERTIES UNITY_GROUP ${target}_${number})
+  endforeach()
+endfunction()
+
 # shoal_test(<folder> SOURCES ... DEPENDS ... [LIBRARIES ...] [LABELS ...] [TIMEOUT seconds] [SHARDS n]): one gtest
 # program per folder of tests/. Every *_test.cc on disk must be listed; CMake fails otherwise.
 #
@@ -92,7 +110,8 @@ function(shoal_test name)
   list(APPEND listed ${arg_SOURCES})
   set_property(DIRECTORY PROPERTY SHOAL_TEST_SOURCES ${listed})
   add_executable(${name}_tests ${arg_SOURCES})
-  set_target_properties(${name}_tests PROPERTIES UNITY_BUILD_BATCH_SIZE 10)  # fixtures of more files have names alike
+  set_target_properties(${name}_tests PROPERTIES UNITY_BUILD_MODE GROUP)
+  cmake_language(EVAL CODE "cmake_language(DEFER CALL shoal_group_sources ${name}_tests)")
   # What takes time when tests run is the library. -O3 of the tests' own code only takes time to compile: a third more.
   target_compile_options(${name}_tests PRIVATE $<$<CONFIG:Release>:-O1>)
   set(depends "")
