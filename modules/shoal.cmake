@@ -78,9 +78,9 @@ function(shoal_module name)
   endif()
 endfunction()
 
-# shoal_group_sources(<target>): the groups of a unity build. Files that share names with their neighbours have a group from the
-# folder's CMakeLists.txt, or none at all (SKIP_UNITY_BUILD_INCLUSION). The others are grouped here, ten by ten: fixtures of more
-# files have names alike.
+# shoal_group_sources(<target>): decides which sources of a test program a unity build compiles together. Two files that define
+# the same name cannot be: the folder's CMakeLists.txt gives such a file another group (UNITY_GROUP), or has it compiled alone
+# (SKIP_UNITY_BUILD_INCLUSION). This function groups the other files by tens, since larger groups share more names.
 function(shoal_group_sources target)
   get_target_property(sources ${target} SOURCES)
   set(count 0)
@@ -111,6 +111,7 @@ function(shoal_test name)
   set_property(DIRECTORY PROPERTY SHOAL_TEST_SOURCES ${listed})
   add_executable(${name}_tests ${arg_SOURCES})
   set_target_properties(${name}_tests PROPERTIES UNITY_BUILD_MODE GROUP)
+  # Called at the end of the folder's CMakeLists.txt, which has given groups by then. EVAL inserts the name now.
   cmake_language(EVAL CODE "cmake_language(DEFER CALL shoal_group_sources ${name}_tests)")
   # What takes time when tests run is the library. -O3 of the tests' own code only takes time to compile: a third more.
   target_compile_options(${name}_tests PRIVATE $<$<CONFIG:Release>:-O1>)

@@ -26,8 +26,8 @@ bool begins_character(char byte);
 /// Returns the number of characters of `text`, which should be UTF-8.
 size_t characters_in(std::string_view text);
 
-/// Returns the index of the byte behind the first `characters` characters of `text` from byte `begin` on; the size of
-/// `text` if it has no more characters than these.
+/// Counts `characters` characters of `text` from the byte with index `begin` on, and returns the index of the byte after
+/// the last one counted. If the text ends earlier, returns its size.
 size_t byte_behind(std::string_view text, size_t begin, size_t characters);
 
 /// Returns a line of titles and a line for each row. Each line is shorter than a terminal of `columns` characters, because

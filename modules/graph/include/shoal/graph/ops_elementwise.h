@@ -86,7 +86,7 @@ Value silu(Value x, std::string_view name = "");
 
 namespace shoal {
 
-// The operators below are in namespace shoal, as those of ops.h are. A number counts as a constant of one element.
+// Operators of Value are in namespace shoal, where the compiler finds them. A number is a constant with one element.
 Value operator/(Value a, Value b);
 Value operator/(Value x, double divisor);
 Value operator+(Value x, double number);
