@@ -18,16 +18,13 @@ import shutil
 import subprocess
 import sys
 
+from quick_build import OPTIONS
 from readme import code_blocks, write_files
 from run_embed import check_host
 
 
-# A unity build of Shoal, since a cluster takes all of it. Without optimisation most of the time is reading headers, so that the
-# batches are large.
 CMAKE_START = """cmake_minimum_required(VERSION 3.25)
 project(rings LANGUAGES CXX)
-set(CMAKE_UNITY_BUILD ON)
-set(CMAKE_UNITY_BUILD_BATCH_SIZE 40)
 set(SHOAL_PLUGIN_DIRS courier ${CMAKE_CURRENT_SOURCE_DIR}/tally)  # A path from here, and an absolute one.
 """
 OWN = ("own_op", "own_optimizer")
@@ -135,9 +132,7 @@ def run(*command):
 root, cmake, compiler, folder = pathlib.Path(sys.argv[1]), sys.argv[2], sys.argv[3], pathlib.Path(sys.argv[4])
 build = folder / "build"
 write_project(root, folder)
-# Quick to build: no optimisation, and none of what can be left out.
-options = ["-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0",
-           *(f"-DSHOAL_{part}=OFF" for part in ("ONEDNN", "AVX512", "SHM", "TCP", "TLS", "CONVERT", "METRICS", "DATA_COMMANDS", "EXPERIMENTS"))]
+options = list(OPTIONS)
 if shutil.which("ccache"):
     options.append("-DCMAKE_CXX_COMPILER_LAUNCHER=ccache")
 run(cmake, "-S", str(folder), "-B", str(build), "-G", "Ninja", f"-DCMAKE_CXX_COMPILER={compiler}", *options)

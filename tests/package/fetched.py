@@ -15,11 +15,9 @@ import subprocess
 import sys
 
 from offline import without_network
+from quick_build import OPTIONS
 from readme import code_blocks
 
-# Quick to build: no optimisation, a unity build, and none of what can be left out.
-OPTIONS = ("-DCMAKE_BUILD_TYPE=Debug", "-DCMAKE_CXX_FLAGS_DEBUG=-O0", "-DCMAKE_UNITY_BUILD=ON", "-DCMAKE_UNITY_BUILD_BATCH_SIZE=40",
-           *(f"-DSHOAL_{part}=OFF" for part in ("ONEDNN", "AVX512", "TCP", "SHM", "TLS", "CONVERT", "METRICS", "DATA_COMMANDS", "EXPERIMENTS")))
 SMALL = """
 add_executable(small small.cc)
 target_link_libraries(small PRIVATE shoal::backends)
