@@ -46,6 +46,44 @@ TEST(Error, MakersSetTheirKind) {
   EXPECT_EQ(internal_error("x").kind(), ErrorKind::kInternal);
 }
 
+TEST(Error, SomeKindsHaveASentenceOfTheirOwn) {
+  EXPECT_EQ(end_of_input().message(), "end of input");
+  EXPECT_EQ(cancelled().message(), "cancelled");
+  EXPECT_EQ(cancelled().with_context("save").message(), "save: cancelled");
+  EXPECT_EQ(end_of_input(), Error(ErrorKind::kEndOfInput, "end of input"));
+  EXPECT_EQ(end_of_input().cause(), nullptr);
+  EXPECT_EQ(end_of_input().place().tensor, nullptr);
+}
+
+TEST(Error, KeepsItsKindWhenItIsMoved) {
+  Error error = data_loss("gone");
+  Error moved = std::move(error);
+  EXPECT_EQ(moved.message(), "gone");
+  EXPECT_EQ(error.kind(), ErrorKind::kDataLoss);  // NOLINT(bugprone-use-after-move)
+  EXPECT_EQ(error.message(), "");
+  Result<void> result = std::move(moved);
+  const Error out = std::move(result).error();
+  EXPECT_FALSE(result) << "what was moved from still has an error";
+  EXPECT_EQ(out.message(), "gone");
+  Error copy = out;
+  copy = copy;  // NOLINT(clang-diagnostic-self-assign-overloaded)
+  EXPECT_EQ(copy, out);
+  copy = not_found("other");
+  EXPECT_EQ(copy, not_found("other"));
+  EXPECT_EQ(out.message(), "gone");
+}
+
+TEST(Error, KeepsCauseAndPlaceInCopies) {
+  const auto cause = std::make_exception_ptr(std::out_of_range("row"));
+  const int row = 0;
+  const Error error = internal_error("x").with_cause(cause).with_place({.tensor = &row, .element = 3});
+  const Error copy = error.with_context("layer");
+  EXPECT_EQ(copy.cause(), cause);
+  EXPECT_EQ(copy.place().tensor, &row);
+  EXPECT_EQ(copy.place().element, 3);
+  EXPECT_EQ(copy.message(), "layer: x");
+}
+
 TEST(Error, ContextComesBeforeTheSentence) {
   const Error error = data_loss("checksum 5d0e, expected 91aa");
   EXPECT_EQ(error.with_context("segment dense/kernel").with_context("shard 1").message(),

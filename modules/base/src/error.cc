@@ -43,21 +43,56 @@ bool is_permanent_status(int64_t status) { return status >= 2 && status <= 4; }
 
 bool is_permanent(ErrorKind kind) { return is_permanent_status(exit_status(kind)); }
 
+struct Error::Details {
+  std::string message;
+  std::exception_ptr cause;
+  Place place;
+};
+
+Error::Error(ErrorKind kind, std::string message) : details_(new Details{std::move(message), nullptr, {}}), kind_(kind) {}
+
+Error::Error(const Error& other)
+    : details_(other.details_ ? new Details(*other.details_) : nullptr), kind_(other.kind_) {}
+
+void Error::release() { delete details_; }
+
+Error::Details& Error::details() {
+  if (!details_) details_ = new Details{message(), nullptr, {}};
+  return *details_;
+}
+
+const std::string& Error::message() const {
+  static const std::string end = "end of input", cancel = "cancelled", none;
+  if (details_) return details_->message;
+  return kind_ == ErrorKind::kEndOfInput ? end : kind_ == ErrorKind::kCancelled ? cancel : none;
+}
+
+const std::exception_ptr& Error::cause() const {
+  static const std::exception_ptr none;
+  return details_ ? details_->cause : none;
+}
+
+const Error::Place& Error::place() const {
+  static constexpr Place kNone;
+  return details_ ? details_->place : kNone;
+}
+
 Error Error::with_context(std::string_view context) && {
-  message_.insert(0, ": ");
-  message_.insert(0, context);
+  std::string& message = details().message;
+  message.insert(0, ": ");
+  message.insert(0, context);
   return std::move(*this);
 }
 
 Error Error::with_context(std::string_view context) const& { return Error(*this).with_context(context); }
 
 Error Error::with_cause(std::exception_ptr cause) && {
-  cause_ = std::move(cause);
+  details().cause = std::move(cause);
   return std::move(*this);
 }
 
 Error Error::with_place(Place place) && {
-  place_ = place;
+  details().place = place;
   return std::move(*this);
 }
 
@@ -68,8 +103,8 @@ Error not_found(std::string message) { return {ErrorKind::kNotFound, std::move(m
 Error data_loss(std::string message) { return {ErrorKind::kDataLoss, std::move(message)}; }
 Error unavailable(std::string message) { return {ErrorKind::kUnavailable, std::move(message)}; }
 Error deadline_exceeded(std::string message) { return {ErrorKind::kDeadlineExceeded, std::move(message)}; }
-Error end_of_input() { return {ErrorKind::kEndOfInput, "end of input"}; }
-Error cancelled() { return {ErrorKind::kCancelled, "cancelled"}; }
+Error end_of_input() { return Error(ErrorKind::kEndOfInput); }
+Error cancelled() { return Error(ErrorKind::kCancelled); }
 Error nan_loss(std::string message) { return {ErrorKind::kNanLoss, std::move(message)}; }
 Error internal_error(std::string message) { return {ErrorKind::kInternal, std::move(message)}; }
 
@@ -123,6 +158,6 @@ void raise(Error error) {
 #endif
 }
 
-bool operator==(const Error& a, const Error& b) { return a.kind_ == b.kind_ && a.message_ == b.message_; }
+bool operator==(const Error& a, const Error& b) { return a.kind() == b.kind() && a.message() == b.message(); }
 
 }  // namespace shoal

@@ -9,6 +9,9 @@
 
 namespace shoal {
 
+template <class T>
+class Result;
+
 /// The kinds of failure that users, tools and peers tell apart. The numbers are sent over the network and never change.
 enum class ErrorKind : uint8_t {
   kInvalidArgument = 1,
@@ -42,12 +45,25 @@ bool is_permanent(ErrorKind kind);
 bool is_permanent_status(int64_t status);
 
 /// One failure: its kind, and a sentence that says what was wrong, where, and what to do.
+///
+/// An Error is a pointer and a kind, so that it costs little to move, and a result that holds none costs nothing to make.
+/// After a move only the kind is left.
 class [[nodiscard]] Error {
  public:
-  Error(ErrorKind kind, std::string message) : kind_(kind), message_(std::move(message)) {}
+  Error(ErrorKind kind, std::string message);
+  Error(const Error& other);
+  Error(Error&& other) noexcept : details_(std::exchange(other.details_, nullptr)), kind_(other.kind_) {}
+  Error& operator=(Error other) noexcept {
+    std::swap(details_, other.details_);
+    kind_ = other.kind_;
+    return *this;
+  }
+  ~Error() {
+    if (details_) release();
+  }
 
   ErrorKind kind() const { return kind_; }
-  const std::string& message() const { return message_; }
+  const std::string& message() const;
   /// The same error with "`context`: " before its sentence. Each layer may add its own context on the way up.
   Error with_context(std::string_view context) &&;
   Error with_context(std::string_view context) const&;
@@ -55,7 +71,7 @@ class [[nodiscard]] Error {
   /// The exception from the user's code that caused this error, or null. raise() throws this exception unchanged, unless it
   /// is a plain shoal::Exception: then raise() throws a new one with this error's sentence, which has the context of all
   /// layers.
-  const std::exception_ptr& cause() const { return cause_; }
+  const std::exception_ptr& cause() const;
   Error with_cause(std::exception_ptr cause) &&;
 
   /// The tensor element that this error is about. `tensor` is the address of the tensor's elements; null: no element. Code
@@ -65,16 +81,24 @@ class [[nodiscard]] Error {
     const void* tensor = nullptr;
     int64_t element = 0;
   };
-  const Place& place() const { return place_; }
+  const Place& place() const;
   Error with_place(Place place) &&;
 
   friend bool operator==(const Error& a, const Error& b);  ///< Compares kind and message only.
 
  private:
-  ErrorKind kind_;
-  std::string message_;
-  std::exception_ptr cause_;
-  Place place_;
+  friend class Result<void>;
+  friend Error end_of_input();
+  friend Error cancelled();
+  struct Details;
+
+  Error() = default;  // No error: for a Result<void> that succeeded.
+  explicit Error(ErrorKind kind) : kind_(kind) {}  // One whose sentence follows from its kind.
+  void release();
+  Details& details();  // Those of this error, which are made if it has none.
+
+  Details* details_ = nullptr;     // Null: nothing but the kind.
+  ErrorKind kind_ = ErrorKind(0);  // 0: no error.
 };
 
 // Short makers, one per kind: `return invalid_argument("...")` in a function that returns Result<T>.

@@ -95,14 +95,14 @@ class [[nodiscard]] Result<void> {
   Result() = default;
   Result(Error error) : error_(std::move(error)) {}
 
-  bool has_value() const { return !error_.has_value(); }
+  bool has_value() const { return error_.kind_ == ErrorKind(0); }
   explicit operator bool() const { return has_value(); }
   void value() const { SHOAL_CHECK(has_value()); }
-  const Error& error() const& { return SHOAL_CHECK(!has_value()), *error_; }
-  Error&& error() && { return SHOAL_CHECK(!has_value()), std::move(*error_); }
+  const Error& error() const& { return SHOAL_CHECK(!has_value()), error_; }
+  Error&& error() && { return SHOAL_CHECK(!has_value()), std::move(error_); }
 
  private:
-  std::optional<Error> error_;
+  Error error_;
 };
 
 /// Returns the value or raises the error. Public functions thus turn Results, which the library uses, into exceptions.
