@@ -2,10 +2,9 @@
 #include "cgroup.h"
 
 #include <algorithm>
-#include <fstream>
 #include <vector>
 
-#include "number_file.h"
+#include "shoal/base/kernel_file.h"
 
 namespace shoal {
 namespace {
@@ -51,8 +50,9 @@ void for_each_above(std::string group, const Look& look) {
 CgroupLimits read_cgroup_limits(const std::string& root) {
   CgroupLimits limits;
   const std::string mounts = root + "/sys/fs/cgroup";
-  std::ifstream groups(root + "/proc/self/cgroup");
-  for (std::string line; std::getline(groups, line);) {  // Cgroup v1: "4:cpu,cpuacct:/group"; cgroup v2: "0::/group".
+  KernelFile groups(root + "/proc/self/cgroup");
+  while (const auto read = groups.line()) {  // Cgroup v1: "4:cpu,cpuacct:/group"; cgroup v2: "0::/group".
+    const std::string line(*read);
     const size_t first = line.find(':'), second = line.find(':', first + 1);
     if (second == std::string::npos) continue;
     const std::string controllers = line.substr(first + 1, second - first - 1);

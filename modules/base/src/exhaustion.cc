@@ -14,7 +14,6 @@
 #include <cstdio>
 #include <cstdlib>
 #include <exception>
-#include <fstream>
 #include <new>
 #include <system_error>
 
@@ -22,6 +21,7 @@
 #include "exhaustion.h"
 #include "loop_wait.h"
 #include "memory_limit.h"
+#include "shoal/base/kernel_file.h"
 
 namespace shoal {
 namespace {
@@ -50,9 +50,8 @@ std::optional<uint64_t> own_limit(decltype(RLIMIT_AS) resource) {
 
 /// The size of this process's address space. 0: not known.
 uint64_t address_space_bytes() {
-  std::ifstream statm("/proc/self/statm");  // The first field is the address space, in pages.
-  uint64_t pages = 0;
-  return statm >> pages ? pages * uint64_t(::sysconf(_SC_PAGESIZE)) : 0;
+  const auto pages = numbers_in<uint64_t>("/proc/self/statm", 1)[0];  // The first field is the address space, in pages.
+  return pages.value_or(0) * uint64_t(::sysconf(_SC_PAGESIZE));
 }
 
 /// Returns a text for errors: "; this process has 60 MiB of address space and may have 64 MiB (its limit of address space,

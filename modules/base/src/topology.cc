@@ -3,12 +3,12 @@
 
 #include <algorithm>
 #include <charconv>
-#include <fstream>
 #include <optional>
 #include <set>
+#include <string>
 #include <vector>
 
-#include "number_file.h"
+#include "shoal/base/kernel_file.h"
 
 namespace shoal {
 namespace {
@@ -18,7 +18,7 @@ struct Range {
 };
 
 /// The ranges of a list in the kernel's format, "0,64" or "0-1,8-9"; empty if `text` is no such list.
-std::vector<Range> parse_list(const std::string& text) {
+std::vector<Range> parse_list(std::string_view text) {
   std::vector<Range> ranges;
   const char* at = text.data();
   const char* const end = at + text.size();
@@ -36,14 +36,20 @@ std::vector<Range> parse_list(const std::string& text) {
   }
 }
 
+/// Nothing if the file cannot be read or its first line is empty.
+std::optional<std::string> first_word(const std::string& path) {
+  KernelFile file(path);
+  const std::vector<std::string_view> words = split_at_blanks(file.line().value_or(""));
+  return words.empty() ? std::nullopt : std::optional<std::string>(words[0]);
+}
+
 /// The lowest number among the processors that share a core with `number`; nothing if the file does not say.
 std::optional<int> first_sibling(int number, const std::string& file) {
-  std::ifstream stream(file);
-  std::string text;
-  if (!(stream >> text)) return std::nullopt;
+  const std::optional<std::string> text = first_word(file);
+  if (!text) return std::nullopt;
   std::optional<int> least;
   bool has_itself = false;
-  for (const Range& range : parse_list(text)) {
+  for (const Range& range : parse_list(*text)) {
     least = std::min(least.value_or(range.first), range.first);
     has_itself = has_itself || (range.first <= number && number <= range.last);
   }
@@ -83,10 +89,9 @@ std::vector<int> fast_processors(std::span<const int> numbers, const std::string
 bool is_slowed_by_heat(const std::string& root) {
   for (int device = 0;; ++device) {
     const std::string folder = root + "/sys/class/thermal/cooling_device" + std::to_string(device) + "/";
-    std::ifstream stream(folder + "type");
-    std::string type;
-    if (!(stream >> type)) return false;  // Device numbers have no gaps, so this was the last device.
-    const bool of_processor = type == "Processor" || type.find("cpufreq") != std::string::npos;
+    const std::optional<std::string> type = first_word(folder + "type");
+    if (!type) return false;  // Device numbers have no gaps, so this was the last device.
+    const bool of_processor = *type == "Processor" || type->find("cpufreq") != std::string::npos;
     if (of_processor && numbers_in<int>(folder + "cur_state", 1)[0].value_or(0) > 0) return true;
   }
 }

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shoal/estimator/run.h"
 
-#include <iostream>
+#include <cstdio>
 
 #include "cluster_of_threads.h"
 #include "flag_values.h"
@@ -114,25 +114,27 @@ Params flags_of_run(const CommandLine& line) {
   return flags;
 }
 
+void print_warning(const std::string& text) { std::fprintf(stderr, "warning: %s\n", text.c_str()); }
+
 /// Writes the report for the process that started this one (SHOAL_REPORT_FILE), and into model_dir. A failed write does not
 /// make the program fail.
 void write_results(const TaskReports& reports, const CommandLine& line, const ExperimentReport& report,
                    const std::optional<std::string>& failure) {
   for (const std::string& complaint : write_folder_reports(reports, line, failure)) {
-    std::cerr << "warning: " + complaint + "\n";
+    print_warning(complaint);
   }
   const std::string file = cluster::process_getenv("SHOAL_REPORT_FILE").value_or("");
   if (file.empty()) return;
   if (auto written = make_file_storage()->write_atomically(file, report.to_json() + "\n"); !written) {
-    std::cerr << "warning: SHOAL_REPORT_FILE: " + written.error().message() + "\n";
+    print_warning("SHOAL_REPORT_FILE: " + written.error().message());
   }
 }
 
 /// Prints the results. A failed write does not make the program fail: the reader may have gone, as `| head` does.
 void print_results(const ExperimentReport& report, const ParsedFlags& flags) {
   const std::string text = flags.command_line.json ? report.to_json() : flags.quiet ? "" : results_text(report);
-  if (text.empty() || std::cout << text << std::endl) return;
-  std::cerr << "warning: the results could not be written to standard output; is its disk full, or its reader gone?\n";
+  if (text.empty() || (std::puts(text.c_str()) >= 0 && std::fflush(stdout) == 0)) return;
+  print_warning("the results could not be written to standard output; is its disk full, or its reader gone?");
 }
 
 /// The exit status of a program that has predicted for a file and has ended without an error.
@@ -174,11 +176,11 @@ int run_flags(int argc, const char* const* argv, const ProgramInfo& program, Fla
   TaskReports reports;
   if (flags.predict) {
     host->predict = std::make_shared<PredictFile>(
-        PredictFile{.path = *flags.predict, .json_lines = flags.command_line.json, .out = std::cout});
+        PredictFile{.path = *flags.predict, .json_lines = flags.command_line.json, .out = stdout});
   }
   if (flags.measure_input) {
     host->measure_input = std::make_shared<MeasureInput>(
-        MeasureInput{.seconds = *flags.measure_input, .json = flags.command_line.json, .out = std::cout});
+        MeasureInput{.seconds = *flags.measure_input, .json = flags.command_line.json, .out = stdout});
   }
   CommandLine line = command_line(program, flags);
   if (reader == FlagReader::kBody) host->flags = std::make_shared<const Params>(flags_of_run(line));

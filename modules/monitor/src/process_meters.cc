@@ -3,22 +3,22 @@
 
 #include <unistd.h>
 
-#include <fstream>
-#include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
+
+#include "shoal/base/kernel_file.h"
+#include "shoal/base/number_text.h"
 
 namespace shoal::monitor {
 namespace {
 
 /// Returns when this machine was started, in seconds since 1970; 0 if the system does not say.
 double read_boot_time() {
-  std::ifstream statistics("/proc/stat");
-  for (std::string line; std::getline(statistics, line);) {
-    std::istringstream fields(line);
-    std::string name;
-    double seconds = 0;
-    if (fields >> name >> seconds && name == "btime") return seconds;
+  KernelFile statistics("/proc/stat");
+  while (const auto line = statistics.line()) {
+    const std::vector<std::string_view> fields = split_at_blanks(*line);
+    if (fields.size() == 2 && fields[0] == "btime") return double(number_from<uint64_t>(fields[1]).value_or(0));
   }
   return 0;
 }
@@ -28,17 +28,17 @@ double read_boot_time() {
 ProcessReader::ProcessReader() : boot_time_(read_boot_time()) {}
 
 std::optional<ProcessMeters> ProcessReader::read() const {
-  std::ifstream file("/proc/self/stat");
-  std::string line;
-  if (!std::getline(file, line)) return std::nullopt;
-  const size_t name_end = line.rfind(')');  // The program's name is in parentheses, and may contain blanks and parentheses.
-  if (name_end == std::string::npos) return std::nullopt;
-  std::istringstream text(line.substr(name_end + 1));
-  std::vector<std::string> fields;  // The fields of /proc/self/stat from the third on (proc(5)).
-  for (std::string field; text >> field;) fields.push_back(field);
+  // A program's name may contain blanks, parentheses and line ends, and is in parentheses, before numbers of one line.
+  KernelFile file("/proc/self/stat");
+  std::optional<std::string> rest;
+  while (const auto line = file.line()) {
+    if (const size_t end = line->rfind(')'); end != std::string_view::npos) rest = line->substr(end + 1);
+  }
+  if (!rest) return std::nullopt;
+  const std::vector<std::string_view> fields = split_at_blanks(*rest);  // From the third field on (proc(5)).
   constexpr size_t kUser = 11, kSystem = 12, kThreads = 17, kStart = 19, kVirtual = 20, kResident = 21;
   if (fields.size() <= kResident) return std::nullopt;
-  const auto number = [&fields](size_t at) { return double(std::strtoull(fields[at].c_str(), nullptr, 10)); };
+  const auto number = [&fields](size_t at) { return double(number_from<uint64_t>(fields[at]).value_or(0)); };
   const double ticks = double(::sysconf(_SC_CLK_TCK));
   return ProcessMeters{.cpu_seconds = (number(kUser) + number(kSystem)) / ticks,
                        .resident_bytes = uint64_t(number(kResident)) * uint64_t(::sysconf(_SC_PAGESIZE)),

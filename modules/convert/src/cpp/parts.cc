@@ -2,12 +2,12 @@
 #include "cpp/parts.h"
 
 #include <map>
-#include <sstream>
 #include <string_view>
 #include <vector>
 
 #include "shoal/base/check.h"
 #include "shoal/base/forever.h"
+#include "shoal/base/split_text.h"
 
 namespace shoal::convert::cpp {
 
@@ -33,13 +33,11 @@ void read_parts(std::string_view file, Parts& parts) {
     const std::string_view line = file.substr(0, end);
     file.remove_prefix(end == std::string_view::npos ? file.size() : end + 1);
     if (line.starts_with(kMark)) {
-      std::istringstream words{std::string(line.substr(kMark.size()))};
-      std::string name, word;
-      words >> name;
-      SHOAL_CHECK(!parts.contains(name));
-      part = &parts[name];
-      while (words >> word) {
-        if (word != "needs") part->needs.push_back(word);
+      const std::vector<std::string_view> words = split_at_blanks(line.substr(kMark.size()));
+      SHOAL_CHECK(!words.empty() && !parts.contains(words[0]));
+      part = &parts[std::string(words[0])];
+      for (const std::string_view word : words) {
+        if (word != words[0] && word != "needs") part->needs.emplace_back(word);
       }
     } else if (part) {
       part->text += std::string(line) + "\n";

@@ -7,8 +7,9 @@
 #include <cerrno>
 #include <cstdlib>
 #include <cstring>
-#include <sstream>
 #include <vector>
+
+#include "shoal/base/split_text.h"
 
 extern char** environ;
 
@@ -90,11 +91,8 @@ std::string main_of(const convert::CppSource& source) {
 /// The words of the environment variable CXX ("ccache g++"), or c++.
 std::vector<std::string> compiler_words() {
   const char* const chosen = std::getenv("CXX");
-  std::istringstream text(chosen ? chosen : "");
-  std::vector<std::string> words;
-  for (std::string word; text >> word;) words.push_back(word);
-  if (words.empty()) words.emplace_back("c++");
-  return words;
+  const std::vector<std::string_view> words = split_at_blanks(chosen ? chosen : "");
+  return words.empty() ? std::vector<std::string>{"c++"} : std::vector<std::string>(words.begin(), words.end());
 }
 
 bool fuses() {

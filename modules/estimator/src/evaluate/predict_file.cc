@@ -33,13 +33,13 @@ Result<void> predict_file(const Estimator& estimator, const PredictInput& read, 
   }
   SHOAL_TRY(const auto predictions, estimator.try_predict(input, {.checkpoint = checkpoint}));
   PredictionText text(request.out, request.json_lines);
-  while (request.out) {
+  while (!std::ferror(request.out)) {
     SHOAL_TRY(const std::optional<data::TensorMap> row, predictions->try_next());
     if (!row) break;
     SHOAL_TRY_VOID(text.write(*row));
   }
-  request.out.flush();
-  if (!request.out) return unavailable("--predict: standard output takes no more; is its disk full, or its reader gone?");
+  if (std::ferror(request.out) || std::fflush(request.out) != 0)
+    return unavailable("--predict: standard output takes no more; is its disk full, or its reader gone?");
   request.done = true;
   return {};
 }

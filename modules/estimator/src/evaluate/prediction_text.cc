@@ -30,17 +30,22 @@ Result<void> PredictionText::write(const data::TensorMap& row) {
   return {};
 }
 
+void PredictionText::write_line(const std::string& text) {
+  std::fwrite(text.data(), 1, text.size(), out_);
+  std::fputc('\n', out_);
+}
+
 void PredictionText::write_json(const data::TensorMap& row) {
   json::PrintedJson line = json::PrintedJson::object();
   for (const auto& [name, tensor] : row) line[shown(name)] = json::values_json(tensor);
-  out_ << json::text_of(line) << '\n';  // All names and words are UTF-8: models check that when they are built.
+  write_line(json::text_of(line));  // All names and words are UTF-8: models check that when they are built.
 }
 
 Result<void> PredictionText::write_csv(const data::TensorMap& row) {
   std::vector<std::string> columns = columns_of(row);
   if (!header_) {
     header_ = std::move(columns);
-    out_ << data::csv_record(*header_) << '\n';
+    write_line(data::csv_record(*header_));
   } else if (columns != *header_) {
     return invalid_argument("--predict: the predictions for row " + std::to_string(rows_) + " are " +
                             std::to_string(columns.size()) + " values, and those for the first are " +
@@ -54,7 +59,7 @@ Result<void> PredictionText::write_csv(const data::TensorMap& row) {
       fields.push_back(value.is_string() ? data::csv_field(value.get<std::string>()) : json::text_of(value));
     }
   }
-  out_ << data::csv_record(fields) << '\n';
+  write_line(data::csv_record(fields));
   return {};
 }
 

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shoal/estimator/profiler.h"
 
-#include <sstream>
+#include <algorithm>
 
 #include "shoal/backends/profile.h"
 #include "shoal/base/storage.h"
@@ -39,8 +39,11 @@ class ProfilerHook final : public Hook {
     done_ = true;
     const backends::Profile profile =
         profiler_->profile(options_.limits ? *options_.limits : run.machine_limits(profiler_->threads()));
-    std::istringstream table(to_table(profile));
-    for (std::string line; std::getline(table, line);) run.log().info(line);
+    const std::string table = to_table(profile);
+    for (size_t begin = 0, end = 0; begin < table.size(); begin = end + 1) {
+      end = std::min(table.find('\n', begin), table.size());
+      run.log().info(table.substr(begin, end - begin));
+    }
     const std::string path = join_path(run.model_dir(), options_.file);
     value_or_raise(run.env().storage().write_atomically(path, to_json(profile) + "\n"));
     run.log().info("profile written to " + path);

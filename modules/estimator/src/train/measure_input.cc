@@ -141,9 +141,8 @@ Result<void> measure_input(const Estimator& estimator, const InputFn& input_fn, 
                                        .measure = true}));
   SHOAL_TRY(const Measured measured, read_batches(*env, *input, request.seconds));
   const data::SlowestStage slowest = data::slowest_stage(measured.stages, cores);
-  request.out << (request.json ? json::text_of(json_of(measured, slowest)) + "\n" : text_of(measured, slowest))
-              << std::flush;
-  if (!request.out)
+  const std::string text = request.json ? json::text_of(json_of(measured, slowest)) + "\n" : text_of(measured, slowest);
+  if (std::fputs(text.c_str(), request.out) < 0 || std::fflush(request.out) != 0)
     return unavailable("--measure-input: standard output takes no more; is its disk full, or its reader gone?");
   request.done = true;
   return {};

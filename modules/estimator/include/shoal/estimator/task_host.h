@@ -2,8 +2,8 @@
 #pragma once
 /// The TaskHost: facilities that a process lends to its tasks, such as log, transports and stop tokens. shoal::run()
 /// makes one; for a RunConfig without one, process_host() makes it.
+#include <cstdio>
 #include <functional>
-#include <iosfwd>
 #include <map>
 #include <memory>
 #include <optional>
@@ -29,17 +29,17 @@ class RunConfig;
 /// Asks train_and_evaluate() to predict for the rows of a file with the newest checkpoint, instead of training.
 struct PredictFile {
   std::string path;
-  bool json_lines = false;  ///< True: one JSON object per row. False: CSV.
-  std::ostream& out;        ///< The stream that receives the predictions.
-  bool done = false;        ///< Becomes true when all predictions are written.
+  bool json_lines = false;   ///< True: one JSON object per row. False: CSV.
+  std::FILE* out = nullptr;  ///< Receives the predictions. Required.
+  bool done = false;         ///< Becomes true when all predictions are written.
 };
 
 /// Asks train_and_evaluate() not to train, but to read the training input and report the rate of its batches.
 struct MeasureInput {
-  double seconds = 10;  ///< How long to read batches, counted from the first one.
-  bool json = false;    ///< True: the result is one JSON object. False: text.
-  std::ostream& out;    ///< The stream that receives the result.
-  bool done = false;    ///< Becomes true when the result is written.
+  double seconds = 10;       ///< How long to read batches, counted from the first one.
+  bool json = false;         ///< True: the result is one JSON object. False: text.
+  std::FILE* out = nullptr;  ///< Receives the result. Required.
+  bool done = false;         ///< Becomes true when the result is written.
 };
 
 struct TaskHost {
