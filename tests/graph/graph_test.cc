@@ -4,7 +4,6 @@
 #include <gtest/gtest.h>
 
 #include "expect_refused.h"
-#include "shoal/graph/name_pattern.h"
 #include "shoal/graph/op.h"
 #include "shoal/graph/ops.h"
 
@@ -142,15 +141,6 @@ TEST(Graph, RefusesAShapeThatDoesNotFitWithNodeNameAndTypes) {
   const Value x = graph.input("x", DType::kFloat32, {kBatch, 4});
   EXPECT_REFUSED(ops::add(x, graph.constant(Tensor::of<float>({3}, {1, 2, 3}))),
                  "add \"add\": a [batch, 4] and b [3] do not broadcast: from the last axis on, sizes must be equal or 1");
-}
-
-TEST(NamePattern, MatchesNamesThatHaveLineEnds) {
-  const NamePattern pattern = value_or_raise(NamePattern::make("linear/.*/weights"));
-  EXPECT_TRUE(pattern.matches("linear/c\nd/weights"));
-  EXPECT_TRUE(pattern.matches("linear/c\r\n/weights"));
-  EXPECT_FALSE(pattern.matches("linear/c\nd/bias"));
-  EXPECT_TRUE(value_or_raise(NamePattern::make("c\nd")).matches("c\nd"));
-  EXPECT_TRUE(pattern.matches("linear/" + std::string(16000, 'l') + "/weights"));
 }
 
 TEST(Graph, NamesAreUtf8OfSomeLength) {

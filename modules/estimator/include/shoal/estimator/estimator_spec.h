@@ -42,8 +42,8 @@ struct EstimatorSpec {
   /// summaries, variables and inputs need no entry here. A name that one of these, or a metric, already has is refused
   /// here, unless it stands for the same value.
   std::vector<std::pair<std::string, Value>> named_values;
-  /// Replaces the initializers of variables. The keys are patterns: regular expressions (ECMAScript's) that match a whole
-  /// name. If several patterns match a variable, the last one counts.
+  /// Replaces the initializers of variables. The keys are patterns: regular expressions (shoal/graph/name_pattern.h) that match
+  /// a whole name. If several patterns match a variable, the last one counts.
   ///
   ///   spec.initial_values = {{"conv.*/kernel", nn::he_normal()}, {"out/bias", Tensor::of<float>({3}, {-1, 0, 1})}};
   ///

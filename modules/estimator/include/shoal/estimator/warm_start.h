@@ -56,8 +56,8 @@ class WarmStartChoice {
   bool named_only_ = false;
 };
 
-/// Patterns are regular expressions (ECMAScript's, which are nearly Python's) that match a whole name: "conv/.*" names all
-/// variables in that scope, "conv" only a variable of just that name.
+/// Patterns are regular expressions (shoal/graph/name_pattern.h) that match a whole name: "conv/.*" names all variables in
+/// that scope, "conv" only a variable of just that name.
 ///
 /// Mistakes raise errors in the call that applies the warm start, before its first step. Errors list the existing names.
 /// InvalidArgument: a pattern, a name or a layer that fits no variable; tensors that the source lacks (all in one message);

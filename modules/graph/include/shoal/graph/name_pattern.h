@@ -9,11 +9,11 @@
 
 namespace shoal {
 
-/// A regular expression (ECMAScript) that has to match a whole name: "dnn/.*", ".*/kernel", "dnn/logits/bias". A value
-/// type.
+/// A regular expression (POSIX extended, regex(7)) that has to match a whole name: "dnn/.*", ".*/kernel", "dnn/logits/bias".
+/// A dot matches any byte. What Python reads in another way ("\d", "(?:") is refused. A value type.
 class NamePattern {
  public:
-  /// InvalidArgument if `text` is not a regular expression.
+  /// InvalidArgument, with what to write instead, if `text` is not such an expression.
   static Result<NamePattern> make(std::string text);
   bool matches(std::string_view name) const;
   const std::string& text() const { return text_; }
