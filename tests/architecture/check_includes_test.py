@@ -60,6 +60,13 @@ class CheckIncludes(unittest.TestCase):
         self.assert_one({"transport/inproc/a.cc": "#include <boost/asio.hpp>\n"}, "only for modules/base")
         self.assert_one({"modules/data/src/a.cc": "#include <CLI/CLI.hpp>\n"}, "only for modules/cli")
 
+    def test_keeps_streams_out_of_programs_that_train(self):
+        self.assert_one({"modules/data/src/a.cc": "#include <fstream>\n"}, "<fstream>: only for cli")
+        self.assert_one({"transport/tcp/a.cc": "#include <regex>\n"}, "<regex>: only for cli")
+        self.assertEqual([], self.found({"modules/cli/src/a.cc": "#include <sstream>\n", "tests/nn/CMakeLists.txt": "",
+                                         "tests/CMakeLists.txt": "foreach(folder IN ITEMS nn)\n",
+                                         "tests/nn/a_test.cc": "#include <fstream>\n"}))
+
     def test_keeps_headers_for_sources_out_of_public_headers(self):
         fields = {"modules/json/include/shoal/json/fields.h": HEADER + "#include <nlohmann/json.hpp>\n"}
         use = '#include "shoal/json/fields.h"\n'
