@@ -32,6 +32,8 @@ def main():
     sysroots, build = folder / "sysroots", folder / f"{target}-edge"
     run(root / "toolchains/sysroot", target, env={**os.environ, "SHOAL_SYSROOTS": str(sysroots)})
     options = ["-DCMAKE_CXX_COMPILER_LAUNCHER=ccache"] if shutil.which("ccache") else []
+    # With this setting ccache would name the sysroot by a relative path, and the compiler would not find it.
+    os.environ.pop("CCACHE_BASEDIR", None)
     run("cmake", "--preset", "edge", "-S", root, "-B", build, "--toolchain", root / f"toolchains/{target}.cmake",
         f"-DSHOAL_SYSROOTS={sysroots}", "-DSHOAL_TEST_TIMEOUT_SCALE=20", *options)
     jobs = os.environ.get("SHOAL_JOBS") or str(os.cpu_count())
