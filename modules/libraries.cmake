@@ -38,7 +38,9 @@ function(shoal_file_library name header library package files)
 endfunction()
 
 shoal_header_library(nlohmann_json nlohmann/json.hpp nlohmann-json3-dev)
-shoal_header_library(cli11 CLI/CLI.hpp libcli11-dev)
+if(SHOAL_BENCH OR SHOAL_TESTS)
+  shoal_header_library(cli11 CLI/CLI.hpp libcli11-dev)  # for benchmarks, and the program of the simulation
+endif()
 shoal_header_library(xxhash xxhash.h libxxhash-dev)
 shoal_header_library(protozero protozero/pbf_writer.hpp libprotozero-dev)
 shoal_header_library(flatbuffers flatbuffers/flatbuffers.h libflatbuffers-dev)

@@ -253,7 +253,7 @@ ALLOWED = {
         ("modules/cli/src/tool_main.cc", "print edge", "the program's streams, and whether people look at them"),
         ("modules/cli/src/this_program.cc", "host", "the file that this process runs, which is to be launched"),
         ("modules/estimator/src/program_commands.cc", "global", "commands that are part of the program, set before its main()"),
-        ("modules/cli/src/cli.cc", "edge", "files for the commands"),
+        ("modules/cli/src/cli.cc", "edge", "files for the commands, and variables that stand for their flags"),
         ("modules/cli/src/doctor_command.cc", "edge file host", "what this process may use, and how much room a disk has"),
         ("modules/cli/src/task_link.cc", "edge", "the environment that asks tasks, and the variables that name their secret"),
         ("modules/cli/src/config_command.cc", "edge", "shows what TF_CONFIG makes of this process"),

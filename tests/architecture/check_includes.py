@@ -67,7 +67,6 @@ THIRD_PARTY = {
     "openssl/": ["transport/src"],
     "boost/asio": ["modules/base", "transport/src/stream", "modules/monitor"],
     "boost/beast": ["modules/monitor"],
-    "CLI/": ["modules/cli"],
     "nlohmann/": ["modules/json"],
     "zlib.h": ["modules/data"],
     "zstd.h": ["modules/data"],

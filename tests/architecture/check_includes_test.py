@@ -58,7 +58,6 @@ class CheckIncludes(unittest.TestCase):
         self.assert_one({"backends/onednn/a.cc": "#include <dnnl.hpp>\n"}, "only for plug-ins that say so")
         self.assert_one({"modules/cluster/src/job/a.cc": "#include <flatbuffers/flatbuffers.h>\n"}, "only for plug-ins that say so")
         self.assert_one({"transport/inproc/a.cc": "#include <boost/asio.hpp>\n"}, "only for modules/base")
-        self.assert_one({"modules/data/src/a.cc": "#include <CLI/CLI.hpp>\n"}, "only for modules/cli")
 
     def test_keeps_streams_out_of_programs_that_train(self):
         self.assert_one({"modules/data/src/a.cc": "#include <fstream>\n"}, "<fstream>: only for cli")

@@ -62,7 +62,7 @@ TEST(RunFlags, DefaultsSuitRunsOfMinutes) {
   const auto none = [](const RunConfig& config, const CommandLine&) { EXPECT_FALSE(config.saves_checkpoints()); };
   EXPECT_EQ(run_program({"--save-checkpoints-steps", "0"}, none, plain).calls, 1);
   const std::string help = run_program({"--help"}, {}, plain).out;
-  EXPECT_THAT(help, ContainsRegex("--save-checkpoints-secs [^\n]*60"));  // CLI11 decides how a default is shown.
+  EXPECT_THAT(help, ContainsRegex("--save-checkpoints-secs [^\n]*60"));
   EXPECT_THAT(help, ContainsRegex("--throttle-secs [^\n]*60"));
   EXPECT_THAT(help, ContainsRegex("--ready-timeout-secs [^\n]*7200, with --cluster 600"));
   EXPECT_THAT(run_program({"--help"}).out, ContainsRegex("--save-checkpoints-steps [^\n]*50"));
@@ -219,7 +219,7 @@ TEST(RunFlags, AListThatIsNoneNamesFlagPlaceAndText) {
 
 TEST(RunFlags, ListsAreInTheHelpAndInTheResults) {
   const std::string help = run_program({"--help"}, {}, kListProgram).out;
-  EXPECT_THAT(help, ContainsRegex("--hidden-units INT,INT,[^\n]*64,32"));  // CLI11 decides how a default is shown.
+  EXPECT_THAT(help, ContainsRegex("--hidden-units INT,INT,[^\n]*64,32"));
   EXPECT_THAT(help, ContainsRegex("--rates NUMBER,NUMBER,[^\n]*0.1,5e-04"));
   EXPECT_THAT(help, HasSubstr(R"(age,"a,b","")"));
   EXPECT_THAT(help, HasSubstr("of {oak,pine}"));

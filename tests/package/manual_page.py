@@ -19,7 +19,7 @@ def help_of(program, *command):
 def commands_of(program, *above):
     """{words of each command that has no other below it: its help}, as ("keys", "token")."""
     text = help_of(program, *above)
-    below = re.split(r"^subcommands:$", text, maxsplit=1, flags=re.MULTILINE | re.IGNORECASE)[-1]  # CLI11 2.5 writes capitals.
+    below = re.split(r"^Commands:$", text, maxsplit=1, flags=re.MULTILINE)[-1]
     below = below if below != text else ""
     names = re.findall(r"^  (\w+) ", below, re.MULTILINE)
     if not names:

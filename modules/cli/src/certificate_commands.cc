@@ -5,10 +5,9 @@
 
 #include <chrono>
 
-#include <CLI/CLI.hpp>
-
 #include "json_out.h"
 #include "new_files.h"
+#include "shoal/arguments/command.h"
 #include "shoal/transport/authority.h"
 #include "shoal/transport/credential.h"
 
@@ -89,44 +88,44 @@ Result<int> make_watcher(Context& context, const WatcherOptions& options) {
   return 0;
 }
 
-void add_watcher_command(CLI::App& keys, Action& selected) {
-  CLI::App* watcher = keys.add_subcommand(
+void add_watcher_command(arguments::Command& keys, Action& selected) {
+  arguments::Command& watcher = keys.add_command(
       "watcher",
       "Makes a key and a certificate for a monitoring system: it may read /metrics of the tasks, and be none of them");
   const auto options = std::make_shared<WatcherOptions>();
-  watcher->add_option("--ca", options->ca, "Folder of the CA (shoal keys ca)")->required();
-  watcher->add_option("--out", options->out, "New folder for its files: ca.pem, watcher.pem and watcher.key")->required();
-  watcher->add_option("--days", options->days, "How long it is valid, at most as long as the CA")
-      ->check(CLI::Range(1, kDaysMax))
-      ->capture_default_str();
-  watcher->callback(
+  watcher.add("--ca", options->ca, "Folder of the CA (shoal keys ca)").required();
+  watcher.add("--out", options->out, "New folder for its files: ca.pem, watcher.pem and watcher.key").required();
+  watcher.add("--days", options->days, "How long it is valid, at most as long as the CA")
+      .check(arguments::in_range(1, kDaysMax))
+      .shows_default();
+  watcher.on_selected(
       [&selected, options] { selected = [options](Context& context) { return make_watcher(context, *options); }; });
 }
 
 }  // namespace
 
-void add_certificate_commands(CLI::App& keys, Action& selected) {
-  CLI::App* ca = keys.add_subcommand("ca", "Makes a CA, which signs the certificates of a cluster's tasks");
+void add_certificate_commands(arguments::Command& keys, Action& selected) {
+  arguments::Command& ca = keys.add_command("ca", "Makes a CA, which signs the certificates of a cluster's tasks");
   const auto ca_options = std::make_shared<CaOptions>();
-  ca->add_option("--out", ca_options->out, "New folder for its key, which stays where certificates are made, and ca.pem")
-      ->required();
-  ca->add_option("--days", ca_options->days, "How long it is valid")->check(CLI::Range(1, kDaysMax))->capture_default_str();
-  ca->callback(
+  ca.add("--out", ca_options->out, "New folder for its key, which stays where certificates are made, and ca.pem")
+      .required();
+  ca.add("--days", ca_options->days, "How long it is valid").check(arguments::in_range(1, kDaysMax)).shows_default();
+  ca.on_selected(
       [&selected, ca_options] { selected = [ca_options](Context& context) { return make_ca(context, *ca_options); }; });
 
-  CLI::App* task =
-      keys.add_subcommand("task", "Makes a key and a certificate for one task: it may be that one, and no other");
+  arguments::Command& task =
+      keys.add_command("task", "Makes a key and a certificate for one task: it may be that one, and no other");
   const auto task_options = std::make_shared<TaskOptions>();
-  task->add_option("--ca", task_options->ca, "Folder of the CA (shoal keys ca)")->required();
-  task->add_option("--role", task_options->task.role, "Its role in the cluster")
-      ->check(CLI::IsMember({"chief", "master", "worker", "ps", "evaluator"}))
-      ->required();
-  task->add_option("--index", task_options->task.index, "Its index in that role")->check(CLI::Range(0, 65535))->required();
-  task->add_option("--out", task_options->out, "New folder for its files (for --tls-dir of that task)")->required();
-  task->add_option("--days", task_options->days, "How long it is valid, at most as long as the CA")
-      ->check(CLI::Range(1, kDaysMax))
-      ->capture_default_str();
-  task->callback([&selected, task_options] {
+  task.add("--ca", task_options->ca, "Folder of the CA (shoal keys ca)").required();
+  task.add("--role", task_options->task.role, "Its role in the cluster")
+      .check(arguments::one_of({"chief", "master", "worker", "ps", "evaluator"}))
+      .required();
+  task.add("--index", task_options->task.index, "Its index in that role").check(arguments::in_range(0, 65535)).required();
+  task.add("--out", task_options->out, "New folder for its files (for --tls-dir of that task)").required();
+  task.add("--days", task_options->days, "How long it is valid, at most as long as the CA")
+      .check(arguments::in_range(1, kDaysMax))
+      .shows_default();
+  task.on_selected([&selected, task_options] {
     selected = [task_options](Context& context) { return make_task(context, *task_options); };
   });
   add_watcher_command(keys, selected);

@@ -5,6 +5,6 @@
 
 namespace shoal::cli {
 
-void add_certificate_commands(CLI::App& keys, Action& selected);
+void add_certificate_commands(arguments::Command& keys, Action& selected);
 
 }  // namespace shoal::cli

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements `shoal checkpoint list DIR | show PREFIX|FILE [--values NAME] | verify PREFIX`.
-#include <CLI/CLI.hpp>
 
 #include "command.h"
 #include "json_out.h"
+#include "shoal/arguments/command.h"
 #include "shoal/checkpoint/directory.h"
 #include "shoal/checkpoint/end_mark.h"
 #include "shoal/estimator/tensor_file.h"
@@ -152,32 +152,34 @@ struct Arguments {
 
 }  // namespace
 
-void add_checkpoint_command(CLI::App& app, Action& selected) {
-  CLI::App* checkpoint = app.add_subcommand("checkpoint", "Checkpoints of a model_dir")->require_subcommand(1);
+void add_checkpoint_command(arguments::Command& app, Action& selected) {
+  arguments::Command& checkpoint = app.add_command("checkpoint", "Checkpoints of a model_dir");
   const auto arguments = std::make_shared<Arguments>();
 
-  CLI::App* list = checkpoint->add_subcommand("list", "The newest and the retained ones: steps, sizes, times, integrity");
-  list->add_option("DIR", arguments->where, "The model_dir")->required();
-  list->add_flag("--fast", arguments->fast, "Compare lengths only, not checksums");
-  list->callback([&selected, arguments] {
+  arguments::Command& list =
+      checkpoint.add_command("list", "The newest and the retained ones: steps, sizes, times, integrity");
+  list.add("DIR", arguments->where, "The model_dir").required();
+  list.add_switch("--fast", arguments->fast, "Compare lengths only, not checksums");
+  list.on_selected([&selected, arguments] {
     selected = [arguments](Context& context) {
       const auto check = arguments->fast ? checkpoint::Check::kLengths : checkpoint::Check::kChecksums;
       return list_checkpoints(context, arguments->where, check);
     };
   });
 
-  CLI::App* show = checkpoint->add_subcommand("show", "Variables with dtype and shape, of a safetensors or NPZ file too");
-  show->add_option("PREFIX", arguments->where, "E.g. model_dir/model.ckpt-200, or a file")->required();
-  show->add_option("--values", arguments->values, "Also the values of this variable (may be repeated)");
-  show->callback([&selected, arguments] {
+  arguments::Command& show =
+      checkpoint.add_command("show", "Variables with dtype and shape, of a safetensors or NPZ file too");
+  show.add("PREFIX", arguments->where, "E.g. model_dir/model.ckpt-200, or a file").required();
+  show.add("--values", arguments->values, "Also the values of this variable (may be repeated)");
+  show.on_selected([&selected, arguments] {
     selected = [arguments](Context& context) {
       return show_checkpoint(context, prefix_from(arguments->where), arguments->values);
     };
   });
 
-  CLI::App* verify = checkpoint->add_subcommand("verify", "Reads all of it and compares every checksum");
-  verify->add_option("PREFIX", arguments->where, "E.g. model_dir/model.ckpt-200")->required();
-  verify->callback([&selected, arguments] {
+  arguments::Command& verify = checkpoint.add_command("verify", "Reads all of it and compares every checksum");
+  verify.add("PREFIX", arguments->where, "E.g. model_dir/model.ckpt-200").required();
+  verify.on_selected([&selected, arguments] {
     selected = [arguments](Context& context) { return verify_checkpoint(context, prefix_from(arguments->where)); };
   });
 }

@@ -1,15 +1,15 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shoal/cli/cli.h"
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <ostream>
 #include <string_view>
 
 #include "commands.h"
+#include "shoal/arguments/command.h"
 #include "shoal/base/environment.h"
-#include "shoal/base/format.h"
 #include "shoal/base/nearest_text.h"
+#include "shoal/cluster/tf_config.h"
 
 namespace shoal::cli {
 
@@ -17,64 +17,30 @@ void Context::complain(std::string_view sentence) const { err << name << ": " <<
 
 namespace {
 
-/// The command that the command line names, such as `shoal keys token` or `shoal launch`; the program itself if there is
-/// none.
-const CLI::App& named_command(const CLI::App& app) {
-  const CLI::App* command = &app;
-  while (!command->get_subcommands().empty()) command = command->get_subcommands().front();
-  return *command;
-}
-
-/// Returns the full name of a command: "shoal keys token".
-std::string line_of(const CLI::App& command) {
-  const CLI::App* const parent = command.get_parent();
-  return parent == nullptr ? command.get_name() : line_of(*parent) + " " + command.get_name();
-}
-
-/// Returns the flags of `command` if `word` begins with "-", else the names of its subcommands.
-std::vector<std::string> known_words(const CLI::App& command, std::string_view word) {
-  std::vector<std::string> words;
-  if (word.starts_with("-")) {
-    for (const CLI::Option* option : command.get_options()) {
-      for (const std::string& name : option->get_lnames()) words.push_back("--" + name);
-    }
-  } else {
-    for (const CLI::App* below : command.get_subcommands([](const CLI::App*) { return true; })) {
-      words.push_back(below->get_name());
-    }
-  }
-  return words;
-}
-
-/// The error sentence for unexpected `words`. CLI11's own sentence lists them in reverse order.
-std::string unexpected(const CLI::App& app, const std::vector<std::string>& words, bool has_separator, const Self& self) {
-  const CLI::App& command = named_command(app);
+/// The error sentence for words that are not expected.
+std::string unexpected(const arguments::Reading& reading, bool has_separator, const Self& self) {
+  const arguments::Command& command = *reading.named;
+  const std::vector<std::string>& words = reading.unexpected;
   const std::string word = words.front().substr(0, words.front().find('='));
-  std::string sentence = "not expected: " + CLI::detail::join(words, " ");
-  const bool starts_programs = command.get_name() == "launch" || command.get_name() == "tune";
-  const std::string option = command.get_name() == "tune" ? " --dir d" : " --workers 2";
+  std::string sentence = "not expected:";
+  for (const std::string& one : words) sentence += " " + one;
+  const bool starts_programs = command.name() == "launch" || command.name() == "tune";
+  const std::string option = command.name() == "tune" ? " --dir d" : " --workers 2";
   if (starts_programs && !has_separator && !self.program.empty()) {
-    return sentence + "; flags of " + self.name + " itself stand behind --, as in " + line_of(command) + option + " -- " +
-           words.front();
-  }
-  if (starts_programs && !has_separator && !word.starts_with("-")) {
-    return sentence + "; the program to " + command.get_name() + " stands behind --, as in " + line_of(command) + option +
+    return sentence + "; flags of " + self.name + " itself stand behind --, as in " + command.full_name() + option +
            " -- " + words.front();
   }
-  const std::vector<std::string> known = known_words(command, word);
+  if (starts_programs && !has_separator && !word.starts_with("-")) {
+    return sentence + "; the program to " + command.name() + " stands behind --, as in " + command.full_name() + option +
+           " -- " + words.front();
+  }
+  const std::vector<std::string> known = word.starts_with("-") ? command.flag_names() : command.command_names();
   if (std::find(known.begin(), known.end(), word) != known.end()) {
-    sentence += "; " + word + " stands behind " + line_of(command);
+    sentence += "; " + word + " stands behind " + command.full_name();
   } else {
     sentence += did_you_mean(word, known);
   }
-  return sentence + "; " + line_of(command) + " --help says what is";
-}
-
-/// The words that `app` could not parse, without any "--", which only marks the end of the flags.
-std::vector<std::string> words_left(const CLI::App& app) {
-  std::vector<std::string> words = app.remaining(true);
-  std::erase(words, "--");
-  return words;
+  return sentence + "; " + command.full_name() + " --help says what is";
 }
 
 /// How many words of the command line belong to `shoal` itself. After `launch`, `tune` or `data bench`, the words that
@@ -88,23 +54,19 @@ int count_own_words(int argc, const char* const* argv) {
 }  // namespace
 
 std::vector<std::string> command_names() {
-  CLI::App app;
+  arguments::Command app("shoal", "");
   Action selected;
   for (const AddCommand add : all_commands()) add(app, selected);
-  std::vector<std::string> names;
-  for (const CLI::App* command : app.get_subcommands([](const CLI::App*) { return true; }))
-    names.push_back(command->get_name());
-  return names;
+  return app.command_names();
 }
 
 int cli_main(int argc, const char* const* argv, std::istream& in, std::ostream& out, std::ostream& err, Terminals terminals,
              const Self& self) {
-  CLI::App app(
+  arguments::Command app(
+      self.name,
       "Looks at what Shoal's training runs wrote, predicts with it, makes keys for new runs, launches them, searches for "
-      "hyper-parameters, and looks at files of data. Prints JSON, CSV or text; changes no file that is there.",
-      self.name);
-  app.set_version_flag("--version", "shoal " SHOAL_VERSION);
-  app.require_subcommand(1);
+      "hyper-parameters, and looks at files of data.\nPrints JSON, CSV or text; changes no file that is there.");
+  app.set_version("shoal " SHOAL_VERSION);
   const int own_words = count_own_words(argc, argv);
   Action selected;
   for (const AddCommand add : all_commands()) add(app, selected);
@@ -112,22 +74,19 @@ int cli_main(int argc, const char* const* argv, std::istream& in, std::ostream& 
     err << app.help();
     return exit_status(ErrorKind::kInvalidArgument);
   }
-  try {
-    const PlainLocale locale;  // CLI11 reads numbers by std::strtold(), which obeys the locale.
-    app.parse(own_words, argv);
-  } catch (const CLI::ParseError& error) {  // CLI11 reports help and version as such errors, too.
-    // `left` has the words that were not parsed. If a command or a value is missing, one of these words may be a misspelled
-    // form of it, so the error message names these words. It also names them if the user asked for help about an unknown
-    // command.
-    const std::vector<std::string> left = words_left(app);
-    if (error.get_exit_code() == 0 && left.empty()) return app.exit(error, out, err);
-    const bool by_words = error.get_exit_code() == 0 || dynamic_cast<const CLI::ExtrasError*>(&error) ||
-                          dynamic_cast<const CLI::RequiredError*>(&error);
+  const arguments::Reading reading = app.read({argv + 1, argv + own_words}, cluster::process_getenv);
+  // Unknown words are told although help was asked for: one of them may be a misspelled command.
+  const bool has_error = reading.error && !reading.help && !reading.version;
+  if (has_error || !reading.unexpected.empty()) {
     err << self.name << ": "
-        << (by_words && !left.empty() ? unexpected(app, left, own_words < argc, self)
-                                      : error.what() + ("; " + line_of(named_command(app)) + " --help says more"))
+        << (has_error ? reading.error->message() + "; " + reading.named->full_name() + " --help says more"
+                      : unexpected(reading, own_words < argc, self))
         << '\n';
     return exit_status(ErrorKind::kInvalidArgument);
+  }
+  if (reading.help || reading.version) {
+    out << (reading.help ? reading.named->help() : app.version() + "\n");
+    return 0;
   }
   const std::unique_ptr<Storage> storage = make_file_storage();
   Context context{.in = in, .out = out, .err = err, .storage = *storage, .terminals = terminals, .name = self.name};

@@ -10,8 +10,8 @@
 #include "shoal/base/storage.h"
 #include "shoal/cli/cli.h"
 
-namespace CLI {
-class App;
+namespace shoal::arguments {
+class Command;
 }
 
 namespace shoal::cli {
@@ -36,21 +36,21 @@ struct Context {
 using Action = std::function<Result<int>(Context&)>;
 
 /// Adds a command to `app`; when the command line names it, `selected` becomes its action.
-using AddCommand = void (*)(CLI::App& app, Action& selected);
+using AddCommand = void (*)(arguments::Command& app, Action& selected);
 
-void add_checkpoint_command(CLI::App& app, Action& selected);
-void add_compare_command(CLI::App& app, Action& selected);
-void add_config_command(CLI::App& app, Action& selected);
-void add_data_command(CLI::App& app, Action& selected);
-void add_doctor_command(CLI::App& app, Action& selected);
-void add_events_command(CLI::App& app, Action& selected);
-void add_export_command(CLI::App& app, Action& selected);
-void add_keys_command(CLI::App& app, Action& selected);
-void add_launch_command(CLI::App& app, Action& selected);
-void add_plot_command(CLI::App& app, Action& selected);
-void add_predict_command(CLI::App& app, Action& selected);
-void add_profile_command(CLI::App& app, Action& selected);
-void add_status_command(CLI::App& app, Action& selected);
-void add_tune_command(CLI::App& app, Action& selected);
+void add_checkpoint_command(arguments::Command& app, Action& selected);
+void add_compare_command(arguments::Command& app, Action& selected);
+void add_config_command(arguments::Command& app, Action& selected);
+void add_data_command(arguments::Command& app, Action& selected);
+void add_doctor_command(arguments::Command& app, Action& selected);
+void add_events_command(arguments::Command& app, Action& selected);
+void add_export_command(arguments::Command& app, Action& selected);
+void add_keys_command(arguments::Command& app, Action& selected);
+void add_launch_command(arguments::Command& app, Action& selected);
+void add_plot_command(arguments::Command& app, Action& selected);
+void add_predict_command(arguments::Command& app, Action& selected);
+void add_profile_command(arguments::Command& app, Action& selected);
+void add_status_command(arguments::Command& app, Action& selected);
+void add_tune_command(arguments::Command& app, Action& selected);
 
 }  // namespace shoal::cli

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements `shoal config [--cluster SIZE] [--model-dir DIR]`.
-#include <CLI/CLI.hpp>
 
 #include "command.h"
 #include "json_out.h"
+#include "shoal/arguments/command.h"
 #include "shoal/cluster/tf_config.h"
 
 namespace shoal::cli {
@@ -70,13 +70,13 @@ Result<int> print_config(Context& context, const ConfigOptions& options) {
 
 }  // namespace
 
-void add_config_command(CLI::App& app, Action& selected) {
-  CLI::App* config = app.add_subcommand(
+void add_config_command(arguments::Command& app, Action& selected) {
+  arguments::Command& config = app.add_command(
       "config", "This process's place in a cluster: from --cluster, SHOAL_RANK, TF_CONFIG, what started it, or local");
   const auto options = std::make_shared<ConfigOptions>();
-  config->add_option("--cluster", options->cluster_size, "A size, as ps:1,worker:3,evaluator: prints one task per line");
-  config->add_option("--model-dir", options->model_dir, "As the program would be given; must agree with TF_CONFIG");
-  config->callback(
+  config.add("--cluster", options->cluster_size, "A size, as ps:1,worker:3,evaluator: prints one task per line");
+  config.add("--model-dir", options->model_dir, "As the program would be given; must agree with TF_CONFIG");
+  config.on_selected(
       [&selected, options] { selected = [options](Context& context) { return print_config(context, *options); }; });
 }
 

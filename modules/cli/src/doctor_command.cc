@@ -2,12 +2,12 @@
 // Implements `shoal doctor [--model-dir DIR] [--peer HOST:PORT]... [--json]`.
 #include <sys/resource.h>
 
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <filesystem>
 
 #include "command.h"
 #include "json_out.h"
+#include "shoal/arguments/command.h"
 #include "shoal/backends/backend.h"
 #include "shoal/backends/portable.h"
 #include "shoal/base/format.h"
@@ -71,7 +71,7 @@ Finding look_at_build() {
   const std::string compiler = "g++ " __VERSION__;
 #endif
   return {.about = "build",
-          .text = "shoal " SHOAL_VERSION ", by " + compiler + "; backends " + CLI::detail::join(backends, ", ") +
+          .text = "shoal " SHOAL_VERSION ", by " + compiler + "; backends " + arguments::comma_separated(backends) +
                   ", of which " + backends::default_backend() + " is the default; transports " +
                   names_text(transport::built_in_transports()) + (SHOAL_CLI_TLS ? ", with TLS" : ", without TLS")};
 }
@@ -337,23 +337,21 @@ Result<int> examine(Context& context, const DoctorArguments& arguments) {
 
 }  // namespace
 
-void add_doctor_command(CLI::App& app, Action& selected) {
-  CLI::App* doctor = app.add_subcommand("doctor", kDoctorAbout);
-  doctor->footer(kDoctorMore);
+void add_doctor_command(arguments::Command& app, Action& selected) {
+  arguments::Command& doctor = app.add_command("doctor", kDoctorAbout);
+  doctor.set_footer(kDoctorMore);
   const auto arguments = std::make_shared<DoctorArguments>();
-  doctor->add_option("--model-dir", arguments->model_dir, "The folder that a run would write to");
+  doctor.add("--model-dir", arguments->model_dir, "The folder that a run would write to");
   doctor
-      ->add_option("--peer", arguments->peers,
-                   "The address of a parameter server or of rank 0, which is asked how it is; several are allowed")
-      ->type_name("HOST:PORT")
-      ->expected(1)
-      ->take_all();
-  doctor->add_option("--timeout-secs", arguments->timeout_secs, "Seconds until a peer has to have answered")
-      ->check(CLI::Range(0.001, 3600.0))
-      ->capture_default_str();
-  add_link_options(*doctor, arguments->link);
-  doctor->add_flag("--json", arguments->json, "One object of JSON in place of lines");
-  doctor->callback(
+      .add("--peer", arguments->peers,
+           "The address of a parameter server or of rank 0, which is asked how it is; several are allowed")
+      .type("HOST:PORT");
+  doctor.add("--timeout-secs", arguments->timeout_secs, "Seconds until a peer has to have answered")
+      .check(arguments::in_range(0.001, 3600.0))
+      .shows_default();
+  add_link_options(doctor, arguments->link);
+  doctor.add_switch("--json", arguments->json, "One object of JSON in place of lines");
+  doctor.on_selected(
       [&selected, arguments] { selected = [arguments](Context& context) { return examine(context, *arguments); }; });
 }
 

@@ -1,9 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements `shoal events DIR [--tag TAG]`.
-#include <CLI/CLI.hpp>
 
 #include "command.h"
 #include "json_out.h"
+#include "shoal/arguments/command.h"
 #include "shoal/json/values.h"
 #include "shoal/monitor/event_reader.h"
 
@@ -77,12 +77,13 @@ struct EventsArguments {
 
 }  // namespace
 
-void add_events_command(CLI::App& app, Action& selected) {
-  CLI::App* events = app.add_subcommand("events", "What a folder's event files hold, one line per value, in file order");
+void add_events_command(arguments::Command& app, Action& selected) {
+  arguments::Command& events =
+      app.add_command("events", "What a folder's event files hold, one line per value, in file order");
   const auto arguments = std::make_shared<EventsArguments>();
-  events->add_option("DIR", arguments->folder, "The model_dir, or an eval folder below it")->required();
-  events->add_option("--tag", arguments->tag, "Only values of this tag");
-  events->callback([&selected, arguments] {
+  events.add("DIR", arguments->folder, "The model_dir, or an eval folder below it").required();
+  events.add("--tag", arguments->tag, "Only values of this tag");
+  events.on_selected([&selected, arguments] {
     selected = [arguments](Context& context) { return print_events(context, arguments->folder, arguments->tag); };
   });
 }

@@ -1,12 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements `shoal export list DIR`, `shoal export show EXPORT`, `shoal export onnx EXPORT -o FILE`
 // and `shoal export c++ EXPORT -o DIR`.
-#include <CLI/CLI.hpp>
 #include <charconv>
 
 #include "command.h"
 #include "exports.h"
 #include "json_out.h"
+#include "shoal/arguments/command.h"
 #include "shoal/base/environment.h"
 #include "shoal/base/names_text.h"
 #include "shoal/data/npy.h"
@@ -118,13 +118,13 @@ Result<int> write_onnx_file(Context& context, const OnnxRequest& request) {
   return 0;
 }
 
-void add_onnx_command(CLI::App& exports, Action& selected) {
-  CLI::App* onnx = exports.add_subcommand("onnx", "Writes an export as an ONNX file, for onnxruntime and others");
+void add_onnx_command(arguments::Command& exports, Action& selected) {
+  arguments::Command& onnx = exports.add_command("onnx", "Writes an export as an ONNX file, for onnxruntime and others");
   const auto request = std::make_shared<OnnxRequest>();
-  onnx->add_option("EXPORT", request->path, "An export, or a folder of exports, whose newest is taken")->required();
-  onnx->add_option("-o,--output", request->file, "The file to write, which must not be there")->required();
-  onnx->add_option("--signature", request->signature, "Only the outputs of this signature, with its names for them");
-  onnx->callback(
+  onnx.add("EXPORT", request->path, "An export, or a folder of exports, whose newest is taken").required();
+  onnx.add("-o,--output", request->file, "The file to write, which must not be there").required();
+  onnx.add("--signature", request->signature, "Only the outputs of this signature, with its names for them");
+  onnx.on_selected(
       [&selected, request] { selected = [request](Context& context) { return write_onnx_file(context, *request); }; });
 }
 
@@ -194,40 +194,43 @@ Result<int> write_cpp_files(Context& context, CppRequest request) {
   return 0;
 }
 
-void add_cpp_command(CLI::App& exports, Action& selected) {
-  CLI::App* cpp = exports.add_subcommand("c++", "Writes an export as plain C++17, for boards and programs without Shoal");
+void add_cpp_command(arguments::Command& exports, Action& selected) {
+  arguments::Command& cpp =
+      exports.add_command("c++", "Writes an export as plain C++17, for boards and programs without Shoal");
   const auto request = std::make_shared<CppRequest>();
   request->options.name = request->options.name_space = "model";
-  cpp->add_option("EXPORT", request->path, "An export, or a folder of exports, whose newest is taken")->required();
-  cpp->add_option("-o,--output", request->directory, "The folder to write to; it is made if it is missing")->required();
-  cpp->add_option("--name", request->options.name, "The name of the files")->capture_default_str();
-  cpp->add_option("--namespace", request->options.name_space, "The namespace of the functions")->capture_default_str();
-  cpp->add_option("--axis", request->axes,
-                  "NAME=SIZE: the size of an axis that varies, such as time=40; for each such axis");
-  cpp->add_flag("--weights-apart", request->options.weights_apart,
-                "Write the weights to a file, which the program hands in");
-  cpp->add_option("--int8", request->calibration,
-                  "Compute in eight bits; FILE.npz has examples from which the ranges of numbers are taken: an array for "
-                  "each feature, a "
-                  "row for each example");
-  cpp->callback(
+  cpp.add("EXPORT", request->path, "An export, or a folder of exports, whose newest is taken").required();
+  cpp.add("-o,--output", request->directory, "The folder to write to; it is made if it is missing").required();
+  cpp.add("--name", request->options.name, "The name of the files").shows_default();
+  cpp.add("--namespace", request->options.name_space, "The namespace of the functions").shows_default();
+  cpp.add("--axis", request->axes, "NAME=SIZE: the size of an axis that varies, such as time=40; for each such axis");
+  cpp.add_switch("--weights-apart", request->options.weights_apart,
+                 "Write the weights to a file, which the program hands in");
+  cpp.add("--int8", request->calibration,
+          "Compute in eight bits; FILE.npz has examples from which the ranges of numbers are taken: an array for "
+          "each feature, a "
+          "row for each example");
+  cpp.on_selected(
       [&selected, request] { selected = [request](Context& context) { return write_cpp_files(context, *request); }; });
 }
 
 }  // namespace
 
-void add_export_command(CLI::App& app, Action& selected) {
-  CLI::App* exports = app.add_subcommand("export", "Exported models")->require_subcommand(1);
-  CLI::App* list = exports->add_subcommand("list", "The exports of a folder, with timestamp and the step they come from");
+void add_export_command(arguments::Command& app, Action& selected) {
+  arguments::Command& exports = app.add_command("export", "Exported models");
+  arguments::Command& list =
+      exports.add_command("list", "The exports of a folder, with timestamp and the step they come from");
   const auto folder = std::make_shared<std::string>();
-  list->add_option("DIR", *folder, "E.g. model_dir/export/best")->required();
-  list->callback([&selected, folder] { selected = [folder](Context& context) { return list_exports(context, *folder); }; });
-  CLI::App* show = exports->add_subcommand(
+  list.add("DIR", *folder, "E.g. model_dir/export/best").required();
+  list.on_selected(
+      [&selected, folder] { selected = [folder](Context& context) { return list_exports(context, *folder); }; });
+  arguments::Command& show = exports.add_command(
       "show", "What an export takes and gives: inputs, predictions, and by signature the prediction behind each output");
-  show->add_option("EXPORT", *folder, "An export, or a folder of exports, whose newest is taken")->required();
-  show->callback([&selected, folder] { selected = [folder](Context& context) { return show_export(context, *folder); }; });
-  add_onnx_command(*exports, selected);
-  add_cpp_command(*exports, selected);
+  show.add("EXPORT", *folder, "An export, or a folder of exports, whose newest is taken").required();
+  show.on_selected(
+      [&selected, folder] { selected = [folder](Context& context) { return show_export(context, *folder); }; });
+  add_onnx_command(exports, selected);
+  add_cpp_command(exports, selected);
 }
 
 }  // namespace shoal::cli

@@ -1,8 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "exports.h"
 
-#include <CLI/CLI.hpp>
-
+#include "shoal/arguments/command.h"
 #include "shoal/estimator/export_names.h"
 
 namespace shoal::cli {
@@ -15,9 +14,9 @@ Result<std::string> find_export(Storage& storage, const std::string& path) {
                    ": no export; name a folder with an export.json, or one of exports, such as model_dir/export/best");
 }
 
-void add_runtime_options(CLI::App& command, RuntimeOptions& runtime) {
-  command.add_option("--backend", runtime.backend, "The backend that computes: onednn, reference");
-  command.add_option("--threads", runtime.threads, "Compute threads")->check(CLI::PositiveNumber);
+void add_runtime_options(arguments::Command& command, RuntimeOptions& runtime) {
+  command.add("--backend", runtime.backend, "The backend that computes: onednn, reference");
+  command.add("--threads", runtime.threads, "Compute threads").check(arguments::check_positive);
 }
 
 }  // namespace shoal::cli

@@ -12,6 +12,6 @@ namespace shoal::cli {
 Result<std::string> find_export(Storage& storage, const std::string& path);
 
 /// Adds --backend and --threads, for commands that run a model.
-void add_runtime_options(CLI::App& command, RuntimeOptions& runtime);
+void add_runtime_options(arguments::Command& command, RuntimeOptions& runtime);
 
 }  // namespace shoal::cli

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements `shoal keys token [--out FILE] | metrics [--certificate] | ca | task | watcher`.
-#include <CLI/CLI.hpp>
 #include <ostream>
 
 #include "certificate_commands.h"
 #include "new_files.h"
+#include "shoal/arguments/command.h"
 #include "shoal/cluster/tf_config.h"
 #include "shoal/transport/scrape_access.h"
 #include "shoal/transport/token.h"
@@ -54,34 +54,31 @@ Result<int> make_metrics_key(Context& context, const MetricsKeyOptions& options)
   return 0;
 }
 
-void add_metrics_key_command(CLI::App& keys, Action& selected) {
-  CLI::App* metrics = keys.add_subcommand(
+void add_metrics_key_command(arguments::Command& keys, Action& selected) {
+  arguments::Command& metrics = keys.add_command(
       "metrics",
       "Prints the secret that lets a monitoring system read /metrics of a job's tasks, and do nothing else; it is made of "
       "the job's token, which it tells nothing of");
   const auto options = std::make_shared<MetricsKeyOptions>();
-  metrics->add_option("--token-file", options->token_file,
-                      "File that holds the job's token; or set SHOAL_TOKEN_FILE, SHOAL_TOKEN");
-  metrics->add_flag("--certificate", options->certificate,
-                    "Prints instead the certificate by which the tasks prove themselves to it, in PEM (no secret)");
-  metrics->add_option("--out", options->out, "Writes it to this new file instead; the secret so that only you can read it");
-  metrics->callback(
+  metrics.add("--token-file", options->token_file, "File that holds the job's token; or set SHOAL_TOKEN_FILE, SHOAL_TOKEN");
+  metrics.add_switch("--certificate", options->certificate,
+                     "Prints instead the certificate by which the tasks prove themselves to it, in PEM (no secret)");
+  metrics.add("--out", options->out, "Writes it to this new file instead; the secret so that only you can read it");
+  metrics.on_selected(
       [&selected, options] { selected = [options](Context& context) { return make_metrics_key(context, *options); }; });
 }
 
 }  // namespace
 
-void add_keys_command(CLI::App& app, Action& selected) {
-  CLI::App* keys = app.add_subcommand("keys", "Makes what the tasks of a job know each other by");
-  keys->require_subcommand(1);
-  CLI::App* token = keys->add_subcommand("token", "Prints a fresh token: whoever has it may take part in the job");
+void add_keys_command(arguments::Command& app, Action& selected) {
+  arguments::Command& keys = app.add_command("keys", "Makes what the tasks of a job know each other by");
+  arguments::Command& token = keys.add_command("token", "Prints a fresh token: whoever has it may take part in the job");
   const auto options = std::make_shared<TokenOptions>();
-  token->add_option("--out", options->out,
-                    "Writes it to this new file instead, which only you can read (for --token-file)");
-  token->callback(
+  token.add("--out", options->out, "Writes it to this new file instead, which only you can read (for --token-file)");
+  token.on_selected(
       [&selected, options] { selected = [options](Context& context) { return make_token(context, *options); }; });
-  add_metrics_key_command(*keys, selected);
-  add_certificate_commands(*keys, selected);
+  add_metrics_key_command(keys, selected);
+  add_certificate_commands(keys, selected);
 }
 
 }  // namespace shoal::cli

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements `shoal predict EXPORT [FILE]`.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <istream>
 #include <sstream>
@@ -8,6 +7,7 @@
 #include "command.h"
 #include "exports.h"
 #include "prediction_rows.h"
+#include "shoal/arguments/command.h"
 #include "shoal/base/environment.h"
 #include "table_input.h"
 
@@ -152,44 +152,44 @@ Result<int> load_and_predict(Context& context, PredictArguments arguments) {
 
 }  // namespace
 
-void add_predict_command(CLI::App& app, Action& selected) {
-  CLI::App* command = app.add_subcommand(
+void add_predict_command(arguments::Command& app, Action& selected) {
+  arguments::Command& command = app.add_command(
       "predict", "What an exported model predicts for the rows of a CSV table, as CSV or as one JSON object per row");
   const auto arguments = std::make_shared<PredictArguments>();
-  command->add_option("EXPORT", arguments->folder, "An export, or a folder of exports, whose newest is taken")->required();
-  command->add_option("FILE", arguments->file, "The table, plain or compressed (gzip, zstd, lz4); -: standard input")
-      ->capture_default_str();
-  const auto add_names = [command](const char* option, NameLists& lists, const char* help) {
-    command->add_option(option, lists, help)->allow_extra_args(false)->type_name("NAME,...");
+  command.add("EXPORT", arguments->folder, "An export, or a folder of exports, whose newest is taken").required();
+  command.add("FILE", arguments->file, "The table, plain or compressed (gzip, zstd, lz4); -: standard input")
+      .shows_default();
+  const auto add_names = [&command](const char* option, NameLists& lists, const char* help) {
+    command.add(option, lists, help).type("NAME,...");
   };
   add_names("--columns", arguments->columns,
             "Names of the columns, for a table whose first line does not name them; with a comma in it: 'a,\"b, c\"'");
   add_names("--unused", arguments->unused, "Columns that are not for the model");
   add_names("--copy", arguments->copied, "Columns that are written in front of the predictions");
   add_names("--keys", arguments->keys, "Only these predictions, in this order; default: all");
-  command->add_option("--signature", arguments->signature,
-                      "Write the outputs of this signature instead of the predictions");
-  command->add_option("--separator", arguments->separator, "The character between fields, or the word tab")
-      ->check([](const std::string& text) {
-        return text.size() == 1 || text == "tab" ? std::string() : "one character, or tab, not \"" + text + "\"";
+  command.add("--signature", arguments->signature, "Write the outputs of this signature instead of the predictions");
+  command.add("--separator", arguments->separator, "The character between fields, or the word tab")
+      .check([](const std::string& text) {
+        if (text.size() == 1 || text == "tab") return Result<void>();
+        return Result<void>(invalid_argument("one character, or tab, not \"" + text + "\""));
       })
-      ->capture_default_str();
-  command->add_option("--missing", arguments->table.missing_text,
-                      "The text of a field whose value is missing, besides an empty field");
-  command->add_flag("--trim", arguments->table.trim_blanks, "Blanks around fields do not count");
-  command->add_flag("--no-quoting", arguments->no_quoting,
-                    "A quote is a character as any other, as in 5\" nails; the output has quotes all the same");
-  command->add_option("--skip-lines", arguments->table.header_lines, "Lines before the table that are passed over")
-      ->check(CLI::NonNegativeNumber);
-  command->add_option("--line-bytes-max", arguments->table.line_bytes_max, "The most bytes of one row")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command->add_option("--batch", arguments->batch, "Rows that are computed together")
-      ->check(CLI::Range(int64_t(1), int64_t(1) << 20))
-      ->capture_default_str();
-  command->add_flag("--json-lines", arguments->json_lines, "One JSON object per row instead of CSV");
-  add_runtime_options(*command, arguments->runtime);
-  command->callback([&selected, arguments] {
+      .shows_default();
+  command.add("--missing", arguments->table.missing_text,
+              "The text of a field whose value is missing, besides an empty field");
+  command.add_switch("--trim", arguments->table.trim_blanks, "Blanks around fields do not count");
+  command.add_switch("--no-quoting", arguments->no_quoting,
+                     "A quote is a character as any other, as in 5\" nails; the output has quotes all the same");
+  command.add("--skip-lines", arguments->table.header_lines, "Lines before the table that are passed over")
+      .check(arguments::in_range(0, std::numeric_limits<double>::infinity()));
+  command.add("--line-bytes-max", arguments->table.line_bytes_max, "The most bytes of one row")
+      .check(arguments::check_positive)
+      .shows_default();
+  command.add("--batch", arguments->batch, "Rows that are computed together")
+      .check(arguments::in_range(int64_t(1), int64_t(1) << 20))
+      .shows_default();
+  command.add_switch("--json-lines", arguments->json_lines, "One JSON object per row instead of CSV");
+  add_runtime_options(command, arguments->runtime);
+  command.on_selected([&selected, arguments] {
     selected = [arguments](Context& context) { return load_and_predict(context, *arguments); };
   });
 }

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements `shoal profile DIR`.
-#include <CLI/CLI.hpp>
 #include <optional>
 
 #include "command.h"
 #include "exports.h"
+#include "shoal/arguments/command.h"
 #include "shoal/base/environment.h"
 #include "shoal/estimator/exported_model.h"
 
@@ -28,19 +28,15 @@ Result<int> profile_export(Context& context, const ProfileArguments& arguments) 
 
 }  // namespace
 
-void add_profile_command(CLI::App& app, Action& selected) {
-  CLI::App* command = app.add_subcommand("profile", "Where the time of an exported model goes, kernel by kernel");
+void add_profile_command(arguments::Command& app, Action& selected) {
+  arguments::Command& command = app.add_command("profile", "Where the time of an exported model goes, kernel by kernel");
   const auto arguments = std::make_shared<ProfileArguments>();
-  command->add_option("DIR", arguments->folder, "An export, or a folder of exports, whose newest is taken")->required();
-  command->add_option("--batch", arguments->options.batch, "Examples in each run")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command->add_option("--runs", arguments->options.runs, "Runs that are measured")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  add_runtime_options(*command, arguments->runtime);
-  command->add_flag("--table", arguments->table, "A table for people instead of JSON");
-  command->callback(
+  command.add("DIR", arguments->folder, "An export, or a folder of exports, whose newest is taken").required();
+  command.add("--batch", arguments->options.batch, "Examples in each run").check(arguments::check_positive).shows_default();
+  command.add("--runs", arguments->options.runs, "Runs that are measured").check(arguments::check_positive).shows_default();
+  add_runtime_options(command, arguments->runtime);
+  command.add_switch("--table", arguments->table, "A table for people instead of JSON");
+  command.on_selected(
       [&selected, arguments] { selected = [arguments](Context& context) { return profile_export(context, *arguments); }; });
 }
 

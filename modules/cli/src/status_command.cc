@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements `shoal status [ADDRESS] [--live | --ready]`.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <chrono>
 
 #include "command.h"
 #include "json_out.h"
+#include "shoal/arguments/command.h"
 #include "shoal/base/number_text.h"
 #include "shoal/cluster/task_status.h"
 #include "shoal/cluster/tf_config.h"
@@ -264,19 +264,19 @@ Result<int> print_status(Context& context, const StatusArguments& arguments) {
 
 }  // namespace
 
-void add_status_command(CLI::App& app, Action& selected) {
-  CLI::App* status = app.add_subcommand("status", kStatusAbout);
-  status->footer(kStatusMore);
+void add_status_command(arguments::Command& app, Action& selected) {
+  arguments::Command& status = app.add_command("status", kStatusAbout);
+  status.set_footer(kStatusMore);
   const auto arguments = std::make_shared<StatusArguments>();
-  status->add_option("ADDRESS", arguments->address, "The task's host:port")->type_name("");
-  CLI::Option* live = status->add_flag("--live", arguments->live, "As a liveness probe: status 0 unless the task is gone");
-  status->add_flag("--ready", arguments->ready, "As a readiness probe: status 0 if it is alive, and its job trains")
-      ->excludes(live);
-  status->add_option("--timeout-secs", arguments->timeout_secs, "Seconds within which the task has to answer")
-      ->check(CLI::Range(0.001, 3600.0))
-      ->capture_default_str();
-  add_link_options(*status, arguments->link);
-  status->callback(
+  status.add("ADDRESS", arguments->address, "The task's host:port").type("");
+  status.add_switch("--live", arguments->live, "As a liveness probe: status 0 unless the task is gone");
+  status.add_switch("--ready", arguments->ready, "As a readiness probe: status 0 if it is alive, and its job trains")
+      .excludes("--live");
+  status.add("--timeout-secs", arguments->timeout_secs, "Seconds within which the task has to answer")
+      .check(arguments::in_range(0.001, 3600.0))
+      .shows_default();
+  add_link_options(status, arguments->link);
+  status.on_selected(
       [&selected, arguments] { selected = [arguments](Context& context) { return print_status(context, *arguments); }; });
 }
 

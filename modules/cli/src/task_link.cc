@@ -1,21 +1,19 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "task_link.h"
 
-#include <CLI/CLI.hpp>
-
+#include "shoal/arguments/command.h"
 #include "shoal/base/production.h"
 #include "shoal/cluster/tf_config.h"
 #include "shoal/transport/registry.h"
 
 namespace shoal::cli {
 
-void add_link_options(CLI::App& app, LinkArguments& arguments) {
-  app.add_option("--token-file", arguments.token_file,
-                 "File that holds the job's token; or set SHOAL_TOKEN_FILE, SHOAL_TOKEN");
-  app.add_option("--tls-dir", arguments.tls_dir,
-                 "Instead of a token: folder of a certificate of the job, of any task; or set SHOAL_TLS_DIR");
-  app.add_flag("--insecure", arguments.insecure,
-               "Without a token or certificate: allow plain tcp to other machines; or set SHOAL_INSECURE=1");
+void add_link_options(arguments::Command& app, LinkArguments& arguments) {
+  app.add("--token-file", arguments.token_file, "File that holds the job's token; or set SHOAL_TOKEN_FILE, SHOAL_TOKEN");
+  app.add("--tls-dir", arguments.tls_dir,
+          "Instead of a token: folder of a certificate of the job, of any task; or set SHOAL_TLS_DIR");
+  app.add_switch("--insecure", arguments.insecure,
+                 "Without a token or certificate: allow plain tcp to other machines; or set SHOAL_INSECURE=1");
 }
 
 Result<transport::LinkOptions> link_from(const LinkArguments& arguments) {

@@ -8,8 +8,8 @@
 #include "shoal/base/environment.h"
 #include "shoal/transport/transport.h"
 
-namespace CLI {
-class App;
+namespace shoal::arguments {
+class Command;
 }
 
 namespace shoal::cli {
@@ -19,7 +19,7 @@ struct LinkArguments {
   bool insecure = false;
 };
 /// Adds the options --token-file, --tls-dir and --insecure. `arguments` outlives the parsing.
-void add_link_options(CLI::App& app, LinkArguments& arguments);
+void add_link_options(arguments::Command& app, LinkArguments& arguments);
 /// Reads the secret that the options name. If they name none, uses the variables SHOAL_TOKEN_FILE, SHOAL_TOKEN,
 /// SHOAL_TLS_DIR and SHOAL_INSECURE, as tasks do.
 Result<transport::LinkOptions> link_from(const LinkArguments& arguments);

@@ -3,10 +3,10 @@
 // its input without training.
 #include <unistd.h>
 
-#include <CLI/CLI.hpp>
 #include <cerrno>
 
 #include "data/data_commands.h"
+#include "shoal/arguments/command.h"
 #include "shoal/base/exhaustion.h"
 #include "shoal/base/format.h"
 
@@ -41,18 +41,19 @@ Result<int> run_bench(Context& context, const BenchArguments& arguments) {
 
 }  // namespace
 
-void add_bench(CLI::App& data, Action& selected) {
-  CLI::App* command = data.add_subcommand("bench",
-                                          "Measures how fast a program on shoal::run() reads its training input, without "
-                                          "training: elements and bytes per second, and the slowest stage. "
-                                          "The program and its arguments stand behind --");
+void add_bench(arguments::Command& data, Action& selected) {
+  arguments::Command& command =
+      data.add_command("bench",
+                       "Measures how fast a program on shoal::run() reads its training input, without "
+                       "training: elements and bytes per second, and the slowest stage. "
+                       "The program and its arguments stand behind --");
   const auto arguments = std::make_shared<BenchArguments>();
-  command->add_option("--seconds", arguments->seconds, "How long batches are read, after the first one")
-      ->check(CLI::Range(0.01, 86400.0))
-      ->capture_default_str();
-  command->add_option("--threads", arguments->threads, "Threads of the program")->check(CLI::Range(1, 4096));
-  command->add_flag("--json", arguments->json, "Print one JSON object");
-  command->callback(
+  command.add("--seconds", arguments->seconds, "How long batches are read, after the first one")
+      .check(arguments::in_range(0.01, 86400.0))
+      .shows_default();
+  command.add("--threads", arguments->threads, "Threads of the program").check(arguments::in_range(1, 4096));
+  command.add_switch("--json", arguments->json, "Print one JSON object");
+  command.on_selected(
       [&selected, arguments] { selected = [arguments](Context& context) { return run_bench(context, *arguments); }; });
 }
 

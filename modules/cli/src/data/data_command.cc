@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements `shoal data`: the arguments that its commands share, and the loop over the records of files.
-#include <CLI/CLI.hpp>
 #include <chrono>
 
 #include "data/data_commands.h"
 #include "json_out.h"
+#include "shoal/arguments/command.h"
 #include "shoal/base/environment.h"
 #include "shoal/base/format.h"
 #include "shoal/base/production.h"
@@ -56,32 +56,36 @@ class Progress {
 
 }  // namespace
 
-void add_data_arguments(CLI::App& command, DataArguments& arguments) {
-  command.add_option("FILE", arguments.files, "Files, plain or compressed by gzip, zstd or lz4, or a folder of images")
-      ->required();
-  command.add_option("--format", arguments.read.format,
-                     "The format, if the contents do not show it: csv, json-lines, tf-example, tf-record, npy, npz, tar, "
-                     "idx, image, image-folder or text");
+void add_data_arguments(arguments::Command& command, DataArguments& arguments) {
+  command.add("FILE", arguments.files, "Files, plain or compressed by gzip, zstd or lz4, or a folder of images").required();
+  command.add("--format", arguments.read.format,
+              "The format, if the contents do not show it: csv, json-lines, tf-example, tf-record, npy, npz, tar, "
+              "idx, image, image-folder or text");
   command
-      .add_option_function<std::string>(
+      .add_call(
           "--separator",
-          [&arguments](const std::string& text) {
-            if (const std::string wrong = read_separator(text, arguments.read.separator); !wrong.empty()) {
-              throw CLI::ValidationError("--separator", wrong);
-            }
+          [&arguments](const std::string& text) -> Result<void> {
+            const std::string wrong = read_separator(text, arguments.read.separator);
+            if (!wrong.empty()) return invalid_argument(wrong);
+            return {};
           },
           "Of CSV files: the character between two fields (tab for tabs); default: the one that makes them a table")
-      ->type_name("TEXT");
-  CLI::Option* header = command.add_flag_callback(
-      "--header", [&arguments] { arguments.read.header = true; }, "Of CSV files: the first record names the columns");
+      .type("TEXT");
+  const auto take_header = [&arguments](bool has) {
+    return [&arguments, has](const std::string& text) -> Result<void> {
+      arguments.read.header = (text == "true") == has;
+      return {};
+    };
+  };
+  command.add_switch_call("--header", take_header(true), "Of CSV files: the first record names the columns");
   command
-      .add_flag_callback(
-          "--no-header", [&arguments] { arguments.read.header = false; },
+      .add_switch_call(
+          "--no-header", take_header(false),
           "Of CSV files: the first record is no header; default: it is one if no field of it is empty or a number")
-      ->excludes(header);
-  command.add_option("--missing", arguments.read.missing,
-                     "Of CSV files: a text that marks a missing field, besides an empty field");
-  command.add_flag("--json", arguments.json, "Print one JSON object");
+      .excludes("--header");
+  command.add("--missing", arguments.read.missing,
+              "Of CSV files: a text that marks a missing field, besides an empty field");
+  command.add_switch("--json", arguments.json, "Print one JSON object");
 }
 
 Result<int64_t> for_each_record(
@@ -127,14 +131,14 @@ std::string number_text(double number) { return formatted("%.6g", number); }
 
 std::string field_title(const std::string& name) { return name.empty() ? "the value" : shown(name); }
 
-void add_data_command(CLI::App& app, Action& selected) {
-  CLI::App* data = app.add_subcommand("data", "What files of data have in them, and how fast a program reads its own");
-  data->require_subcommand(1);
-  add_describe(*data, selected);
-  add_sample(*data, selected);
-  add_statistics(*data, selected);
-  add_vocabulary(*data, selected);
-  add_bench(*data, selected);
+void add_data_command(arguments::Command& app, Action& selected) {
+  arguments::Command& data =
+      app.add_command("data", "What files of data have in them, and how fast a program reads its own");
+  add_describe(data, selected);
+  add_sample(data, selected);
+  add_statistics(data, selected);
+  add_vocabulary(data, selected);
+  add_bench(data, selected);
 }
 
 }  // namespace shoal::cli

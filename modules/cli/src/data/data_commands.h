@@ -19,7 +19,7 @@ struct DataArguments {
 };
 
 /// Adds FILE..., --format, --separator, --header, --no-header, --missing and --json.
-void add_data_arguments(CLI::App& command, DataArguments& arguments);
+void add_data_arguments(arguments::Command& command, DataArguments& arguments);
 
 /// Opens one file after another. Calls `each_file` (which may be empty) for each file, and then `each_record` for each of
 /// its records, with the record's number, counted from 0 over all files. Ends with the first error. Shows the progress on
@@ -38,10 +38,10 @@ std::string number_text(double number);
 /// The field's name for messages: "area", or "the value" for the lone field of files whose values have no names.
 std::string field_title(const std::string& name);
 
-void add_describe(CLI::App& data, Action& selected);
-void add_sample(CLI::App& data, Action& selected);
-void add_statistics(CLI::App& data, Action& selected);
-void add_vocabulary(CLI::App& data, Action& selected);
-void add_bench(CLI::App& data, Action& selected);
+void add_describe(arguments::Command& data, Action& selected);
+void add_sample(arguments::Command& data, Action& selected);
+void add_statistics(arguments::Command& data, Action& selected);
+void add_vocabulary(arguments::Command& data, Action& selected);
+void add_bench(arguments::Command& data, Action& selected);
 
 }  // namespace shoal::cli

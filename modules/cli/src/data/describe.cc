@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements `shoal data describe FILE...`.
-#include <CLI/CLI.hpp>
 #include <map>
 
 #include "data/data_commands.h"
 #include "data/field_json.h"
 #include "json_out.h"
+#include "shoal/arguments/command.h"
 
 namespace shoal::cli {
 namespace {
@@ -101,13 +101,14 @@ Result<int> describe(Context& context, const DataArguments& arguments) {
 
 }  // namespace
 
-void add_describe(CLI::App& data, Action& selected) {
-  CLI::App* command = data.add_subcommand("describe",
-                                          "What is in files: format, number of records, and of each field type, range, "
-                                          "lengths and gaps; reads all of each file");
+void add_describe(arguments::Command& data, Action& selected) {
+  arguments::Command& command =
+      data.add_command("describe",
+                       "What is in files: format, number of records, and of each field type, range, "
+                       "lengths and gaps; reads all of each file");
   const auto arguments = std::make_shared<DataArguments>();
-  add_data_arguments(*command, *arguments);
-  command->callback(
+  add_data_arguments(command, *arguments);
+  command.on_selected(
       [&selected, arguments] { selected = [arguments](Context& context) { return describe(context, *arguments); }; });
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements `shoal data sample FILE...`.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "data/data_commands.h"
 #include "data/picture.h"
 #include "json_out.h"
+#include "shoal/arguments/command.h"
 #include "shoal/base/random.h"
 #include "shoal/data/images.h"
 #include "shoal/json/values.h"
@@ -131,19 +131,17 @@ Result<int> sample(Context& context, const SampleArguments& arguments) {
 
 }  // namespace
 
-void add_sample(CLI::App& data, Action& selected) {
-  CLI::App* command = data.add_subcommand(
+void add_sample(arguments::Command& data, Action& selected) {
+  arguments::Command& command = data.add_command(
       "sample", "Some records, drawn at random from all files, each as likely as any other; pictures as characters");
   const auto arguments = std::make_shared<SampleArguments>();
-  add_data_arguments(*command, *arguments);
-  command->add_option("-n,--count", arguments->count, "How many")
-      ->check(CLI::Range(int64_t(1), kSampleMax))
-      ->capture_default_str();
-  CLI::Option* seed =
-      command->add_option("--seed", arguments->seed, "The same seed draws the same records of the same files")
-          ->capture_default_str();
-  command->add_flag("--first", arguments->first, "The first ones instead; the rest is not read")->excludes(seed);
-  command->callback(
+  add_data_arguments(command, *arguments);
+  command.add("-n,--count", arguments->count, "How many")
+      .check(arguments::in_range(int64_t(1), kSampleMax))
+      .shows_default();
+  command.add("--seed", arguments->seed, "The same seed draws the same records of the same files").shows_default();
+  command.add_switch("--first", arguments->first, "The first ones instead; the rest is not read").excludes("--seed");
+  command.on_selected(
       [&selected, arguments] { selected = [arguments](Context& context) { return sample(context, *arguments); }; });
 }
 

@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements `shoal data statistics FILE...`.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <unordered_set>
 
 #include "data/data_commands.h"
 #include "data/field_json.h"
+#include "shoal/arguments/command.h"
 #include "shoal/base/format.h"
 #include "shoal/base/nearest_text.h"
 #include "shoal/json/values.h"
@@ -177,8 +177,8 @@ Result<int> print_statistics(Context& context, const StatisticsArguments& argume
 
 }  // namespace
 
-void add_statistics(CLI::App& data, Action& selected) {
-  CLI::App* command = data.add_subcommand(
+void add_statistics(arguments::Command& data, Action& selected) {
+  arguments::Command& command = data.add_command(
       "statistics",
       "Of each field of all files: mean, deviation, quantiles and a histogram, or the most frequent texts; in one pass and "
       "in bounded "
@@ -187,10 +187,9 @@ void add_statistics(CLI::App& data, Action& selected) {
       "Liberty 2016); beyond 10000 different texts, counts are too small by up to 1/10000 of all (Misra and Gries 1982). "
       "Beyond 100 fields: 0.8 %, and 1250");
   const auto arguments = std::make_shared<StatisticsArguments>();
-  add_data_arguments(*command, *arguments);
-  command->add_option("--column", arguments->columns, "Only this field; may be given several times")
-      ->allow_extra_args(false);
-  command->callback([&selected, arguments] {
+  add_data_arguments(command, *arguments);
+  command.add("--column", arguments->columns, "Only this field; may be given several times");
+  command.on_selected([&selected, arguments] {
     selected = [arguments](Context& context) { return print_statistics(context, *arguments); };
   });
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements `shoal data vocabulary FILE... --column NAME`.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <limits>
 
@@ -8,6 +7,7 @@
 #include "data/text_summary.h"
 #include "json_out.h"
 #include "new_files.h"
+#include "shoal/arguments/command.h"
 #include "shoal/base/nearest_text.h"
 #include "shoal/base/utf8.h"
 
@@ -133,23 +133,24 @@ Result<int> make_vocabulary(Context& context, const VocabularyArguments& argumen
 
 }  // namespace
 
-void add_vocabulary(CLI::App& data, Action& selected) {
-  CLI::App* command = data.add_subcommand("vocabulary",
-                                          "The texts of one field, by falling count and then by their bytes, one in a "
-                                          "line, as categorical_by_vocabulary_file() reads them");
+void add_vocabulary(arguments::Command& data, Action& selected) {
+  arguments::Command& command =
+      data.add_command("vocabulary",
+                       "The texts of one field, by falling count and then by their bytes, one in a "
+                       "line, as categorical_by_vocabulary_file() reads them");
   const auto arguments = std::make_shared<VocabularyArguments>();
-  add_data_arguments(*command, *arguments);
-  command->add_option("--column", arguments->column, "The field; not needed for lines of text");
-  command->add_option("--size", arguments->size, "Only so many texts, the most frequent ones")->check(CLI::PositiveNumber);
-  command->add_option("--min-count", arguments->count_min, "Only texts that occur at least so many times")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command->add_option("--most", arguments->most, "How many different texts may be counted; more are an error")
-      ->check(CLI::PositiveNumber)
-      ->capture_default_str();
-  command->add_flag("--words", arguments->splits, "Split texts at blanks, and count the words");
-  command->add_option("-o,--output", arguments->output, "A new file to write them to, instead of standard output");
-  command->callback([&selected, arguments] {
+  add_data_arguments(command, *arguments);
+  command.add("--column", arguments->column, "The field; not needed for lines of text");
+  command.add("--size", arguments->size, "Only so many texts, the most frequent ones").check(arguments::check_positive);
+  command.add("--min-count", arguments->count_min, "Only texts that occur at least so many times")
+      .check(arguments::check_positive)
+      .shows_default();
+  command.add("--most", arguments->most, "How many different texts may be counted; more are an error")
+      .check(arguments::check_positive)
+      .shows_default();
+  command.add_switch("--words", arguments->splits, "Split texts at blanks, and count the words");
+  command.add("-o,--output", arguments->output, "A new file to write them to, instead of standard output");
+  command.on_selected([&selected, arguments] {
     selected = [arguments](Context& context) { return make_vocabulary(context, *arguments); };
   });
 }

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements `shoal launch [--emit KIND] [--ps N] [--workers N] [--evaluator] ... -- PROGRAM ARGS...`.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 
 #include "command.h"
@@ -14,6 +13,7 @@
 #include "launch/program_command.h"
 #include "launch/size.h"
 #include "new_files.h"
+#include "shoal/arguments/command.h"
 #include "shoal/base/number_text.h"
 #include "shoal/base/process_info.h"
 #include "shoal/base/utc_text.h"
@@ -67,8 +67,8 @@ ends it at once. The same command goes on from the newest checkpoint in the mode
 the status is 143, as is that of a task which somebody else has sent a SIGTERM; such a task is started again.)";
 
 /// Returns the end of the help text for the program that has `command`: `shoal`, or a user's program (cli/tools.h).
-std::string more_help(const CLI::App& command) {
-  const std::string name = command.get_parent()->get_name();
+std::string more_help(const arguments::Command& command) {
+  const std::string name = command.parent()->name();
   if (name == "shoal") return std::string(kExamples) + kMore;
   return "\nPROGRAM is " + name + " itself here, so that its flags alone stand behind --:\n  " + name +
          " launch --ps 1 --workers 2 --evaluator -- --model-dir m\n" + kMore;
@@ -241,74 +241,69 @@ Result<int> launch_job(Context& context, const LaunchArguments& arguments) {
   return run_job(context, options);
 }
 
-CLI::Validator seconds_of_at_least(double least) {
-  return CLI::Validator(
-      [least](std::string& text) -> std::string {
-        const std::optional<double> seconds = number_from<double>(text);
-        return seconds && *seconds >= least && *seconds <= 1e9 ? "" : text + " is no number of seconds that can be";
-      },
-      "SECS");
+arguments::Take seconds_of_at_least(double least) {
+  return [least](const std::string& text) -> Result<void> {
+    const std::optional<double> seconds = number_from<double>(text);
+    if (seconds && *seconds >= least && *seconds <= 1e9) return {};
+    return invalid_argument(text + " is no number of seconds that can be");
+  };
 }
 
-void add_size_options(CLI::App& app, LaunchArguments& arguments) {
-  CLI::Option* named =
-      app.add_option("--size", arguments.named_size,
-                     "A usual size: basic (a chief), standard (4 workers, 3 ps, evaluator), premium (19 "
-                     "workers, 11 ps, evaluator); no more trainers than this machine has cores, or --hosts slots")
-          ->group("Cluster");
+void add_size_options(arguments::Command& app, LaunchArguments& arguments) {
+  app.add("--size", arguments.named_size,
+          "A usual size: basic (a chief), standard (4 workers, 3 ps, evaluator), premium (19 "
+          "workers, 11 ps, evaluator); no more trainers than this machine has cores, or --hosts slots")
+      .group("Cluster");
   const auto count = [&](const char* name, int32_t& number, const char* help) {
-    app.add_option(name, number, help)
-        ->check(CLI::Range(0, kTasksMax))
-        ->capture_default_str()
-        ->excludes(named)
-        ->group("Cluster");
+    app.add(name, number, help)
+        .check(arguments::in_range(0, kTasksMax))
+        .shows_default()
+        .excludes("--size")
+        .group("Cluster");
   };
   count("--ps", arguments.size.ps, "Parameter servers, which hold the model; at least one if there are workers");
   count("--workers", arguments.size.workers, "Workers, which train beside the chief, who is not counted here");
-  app.add_flag("--evaluator", arguments.size.evaluator,
-               "A task that evaluates and exports checkpoints while the others train")
-      ->excludes(named)
-      ->group("Cluster");
-  app.add_flag("--master", arguments.size.master,
-               "Instead of chief and evaluator: one task that trains, and evaluates between")
-      ->excludes(named)
-      ->group("Cluster");
+  app.add_switch("--evaluator", arguments.size.evaluator,
+                 "A task that evaluates and exports checkpoints while the others train")
+      .excludes("--size")
+      .group("Cluster");
+  app.add_switch("--master", arguments.size.master,
+                 "Instead of chief and evaluator: one task that trains, and evaluates between")
+      .excludes("--size")
+      .group("Cluster");
 }
 
-void add_process_options(CLI::App& app, LaunchArguments& arguments) {
-  app.add_option(
-         "--wrapper", arguments.wrapper,
-         "A command, with options, that runs each task's command behind it, as in --wrapper 'taskset -c 0'; with --hosts "
-         "it is one of each host")
-      ->type_name("COMMAND")
-      ->group("Processes");
+void add_process_options(arguments::Command& app, LaunchArguments& arguments) {
+  app.add("--wrapper", arguments.wrapper,
+          "A command, with options, that runs each task's command behind it, as in --wrapper 'taskset -c 0'; with --hosts "
+          "it is one of each host")
+      .type("COMMAND")
+      .group("Processes");
 }
 
-void add_host_options(CLI::App& app, LaunchArguments& arguments) {
-  CLI::Option* hosts =
-      app.add_option("--hosts", arguments.hosts_file, "Run on the machines that this file lists, by ssh")->group("Hosts");
-  const auto option = [&](const char* name, auto& value, const char* help) {
-    return app.add_option(name, value, help)->needs(hosts)->group("Hosts");
+void add_host_options(arguments::Command& app, LaunchArguments& arguments) {
+  app.add("--hosts", arguments.hosts_file, "Run on the machines that this file lists, by ssh").group("Hosts");
+  const auto option = [&](const char* name, auto& value, const char* help) -> arguments::Argument& {
+    return app.add(name, value, help).needs("--hosts").group("Hosts");
   };
-  app.add_flag("--copy", arguments.copy, "Send the program to each host, to a folder that is removed at the end")
-      ->needs(hosts)
-      ->group("Hosts");
-  option("--remote-dir", arguments.remote_dir, "Folder in which tasks run on each host")->default_str("this folder's path");
-  option("--remote-tmp", arguments.remote_tmp, "Folder on each host in which one for the job is made")
-      ->capture_default_str();
-  option("--ssh", arguments.ssh, "How ssh is called, with options, as in --ssh 'ssh -F my_config'")->capture_default_str();
+  app.add_switch("--copy", arguments.copy, "Send the program to each host, to a folder that is removed at the end")
+      .needs("--hosts")
+      .group("Hosts");
+  option("--remote-dir", arguments.remote_dir, "Folder in which tasks run on each host").shows("this folder's path");
+  option("--remote-tmp", arguments.remote_tmp, "Folder on each host in which one for the job is made").shows_default();
+  option("--ssh", arguments.ssh, "How ssh is called, with options, as in --ssh 'ssh -F my_config'").shows_default();
 }
 
-void add_failure_options(CLI::App& app, LaunchArguments& arguments) {
-  app.add_option("--max-restarts", arguments.max_restarts, "How often each task is started again after a failure")
-      ->check(CLI::Range(0, 1'000'000))
-      ->default_str(CLI::detail::to_string(launch::PolicyOptions().max_restarts))
-      ->group("Failures");
+void add_failure_options(arguments::Command& app, LaunchArguments& arguments) {
+  app.add("--max-restarts", arguments.max_restarts, "How often each task is started again after a failure")
+      .check(arguments::in_range(0, 1'000'000))
+      .shows(arguments::text_of(launch::PolicyOptions().max_restarts))
+      .group("Failures");
   const auto seconds = [&](const char* name, auto& number, Duration otherwise, const char* help) {
-    app.add_option(name, number, help)
-        ->check(seconds_of_at_least(0))
-        ->default_str(CLI::detail::to_string(to_seconds(otherwise)))
-        ->group("Failures");
+    app.add(name, number, help)
+        .check(seconds_of_at_least(0))
+        .shows(arguments::text_of(to_seconds(otherwise)))
+        .group("Failures");
   };
   seconds("--restart-secs", arguments.restart_secs, launch::PolicyOptions().first_wait,
           "Seconds before a task's first restart; twice as many before each further one, up to 30");
@@ -316,48 +311,45 @@ void add_failure_options(CLI::App& app, LaunchArguments& arguments) {
           "Seconds that tasks have to leave, once they are asked to, before they are killed; with --emit at least 30");
   seconds("--evaluation-secs", arguments.evaluation_secs, launch::PolicyOptions().last_evaluation_limit,
           "Seconds that the last evaluation may take once training is complete");
-  CLI::Option* chaos =
-      app.add_option(
-             "--chaos", arguments.chaos_secs,
-             "Try whether the job survives: kill a random task every so many seconds, on average; such kills count as no "
-             "failures")
-          ->check(seconds_of_at_least(0.01))
-          ->group("Failures");
-  app.add_option("--chaos-seed", arguments.chaos_seed, "Another seed draws other tasks and times")
-      ->needs(chaos)
-      ->capture_default_str()
-      ->group("Failures");
+  app.add("--chaos", arguments.chaos_secs,
+          "Try whether the job survives: kill a random task every so many seconds, on average; such kills count as no "
+          "failures")
+      .check(seconds_of_at_least(0.01))
+      .group("Failures");
+  app.add("--chaos-seed", arguments.chaos_seed, "Another seed draws other tasks and times")
+      .needs("--chaos")
+      .shows_default()
+      .group("Failures");
 }
 
-void add_output_options(CLI::App& app, LaunchArguments& arguments) {
-  CLI::Option* log_dir = app.add_option("--log-dir", arguments.log_dir,
-                                        "Folder of a log file per task, worker-1.log; what is there is appended to")
-                             ->default_str("shoal-logs/TIME-PROCESS")
-                             ->group("Output");
-  app.add_flag("--no-logs", arguments.no_logs, "No log files")->excludes(log_dir)->group("Output");
-  app.add_flag("--no-table", arguments.no_table,
-               "On a terminal, too: all lines that tasks write, and no table of the tasks")
-      ->group("Output");
-  app.add_flag("--json", arguments.json,
-               "Nothing on standard output but the results, as one line of JSON; what tasks write goes to standard error")
-      ->group("Output");
-  app.add_flag("--dry-run", arguments.dry_run, "Show the commands and their environment, and start nothing")
-      ->group("Output");
+void add_output_options(arguments::Command& app, LaunchArguments& arguments) {
+  app.add("--log-dir", arguments.log_dir, "Folder of a log file per task, worker-1.log; what is there is appended to")
+      .shows("shoal-logs/TIME-PROCESS")
+      .group("Output");
+  app.add_switch("--no-logs", arguments.no_logs, "No log files").excludes("--log-dir").group("Output");
+  app.add_switch("--no-table", arguments.no_table,
+                 "On a terminal, too: all lines that tasks write, and no table of the tasks")
+      .group("Output");
+  app.add_switch("--json", arguments.json,
+                 "Nothing on standard output but the results, as one line of JSON; what tasks write goes to standard error")
+      .group("Output");
+  app.add_switch("--dry-run", arguments.dry_run, "Show the commands and their environment, and start nothing")
+      .group("Output");
 }
 
-void add_emit_options(CLI::App& app, LaunchArguments& arguments) {
-  CLI::Option* emit =
-      app.add_option("--emit", arguments.emit,
-                     "Start nothing: write what starts this job elsewhere, for kubernetes, slurm, systemd or "
-                     "compose. It names the job's token, and holds none")
-          ->type_name("KIND")
-          ->group("Elsewhere");
+void add_emit_options(arguments::Command& app, LaunchArguments& arguments) {
+  arguments::Argument& emit =
+      app.add("--emit", arguments.emit,
+              "Start nothing: write what starts this job elsewhere, for kubernetes, slurm, systemd or "
+              "compose. It names the job's token, and holds none")
+          .type("KIND")
+          .group("Elsewhere");
   for (const char* other : {"--dry-run", "--json", "--log-dir", "--no-logs", "--no-table", "--chaos", "--evaluation-secs",
                             "--hosts", "--wrapper"}) {
-    emit->excludes(other);
+    emit.excludes(other);
   }
   const auto add = [&](const char* name, auto& value, const char* type, const char* help) {
-    app.add_option(name, value, help)->needs(emit)->type_name(type)->group("Elsewhere");
+    app.add(name, value, help).needs("--emit").type(type).group("Elsewhere");
   };
   add("--emit-dir", arguments.emit_dir, "DIR",
       "Folder for the files; none that is there is changed. Without it: standard output");
@@ -369,17 +361,17 @@ void add_emit_options(CLI::App& app, LaunchArguments& arguments) {
 
 }  // namespace
 
-void add_launch_command(CLI::App& app, Action& selected) {
-  CLI::App* command = app.add_subcommand("launch", kAbout);
-  command->footer([command] { return more_help(*command); });
+void add_launch_command(arguments::Command& app, Action& selected) {
+  arguments::Command& command = app.add_command("launch", kAbout);
+  command.set_footer([&command] { return more_help(command); });
   const auto arguments = std::make_shared<LaunchArguments>();
-  add_size_options(*command, *arguments);
-  add_process_options(*command, *arguments);
-  add_host_options(*command, *arguments);
-  add_failure_options(*command, *arguments);
-  add_output_options(*command, *arguments);
-  add_emit_options(*command, *arguments);
-  command->callback(
+  add_size_options(command, *arguments);
+  add_process_options(command, *arguments);
+  add_host_options(command, *arguments);
+  add_failure_options(command, *arguments);
+  add_output_options(command, *arguments);
+  add_emit_options(command, *arguments);
+  command.on_selected(
       [&selected, arguments] { selected = [arguments](Context& context) { return launch_job(context, *arguments); }; });
 }
 

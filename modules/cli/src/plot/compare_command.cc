@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements `shoal compare DIR DIR [--json]`.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <climits>
 #include <cmath>
@@ -11,6 +10,7 @@
 #include "plot/clean_text.h"
 #include "plot/comparison.h"
 #include "plot/run_names.h"
+#include "shoal/arguments/command.h"
 #include "shoal/base/format.h"
 #include "shoal/json/values.h"
 #include "text_table.h"
@@ -230,14 +230,14 @@ Result<int> compare_runs(Context& context, const CompareArguments& arguments) {
 
 }  // namespace
 
-void add_compare_command(CLI::App& app, Action& selected) {
-  CLI::App* command =
-      app.add_subcommand("compare", "How two runs differ: parameters, metrics, and where their curves part");
+void add_compare_command(arguments::Command& app, Action& selected) {
+  arguments::Command& command =
+      app.add_command("compare", "How two runs differ: parameters, metrics, and where their curves part");
   const auto arguments = std::make_shared<CompareArguments>();
-  command->add_option("DIR", arguments->a, "The model_dir of the first run")->required();
-  command->add_option("OTHER", arguments->b, "The model_dir of the second run")->required();
-  command->add_flag("--json", arguments->json, "Print one JSON object");
-  command->callback(
+  command.add("DIR", arguments->a, "The model_dir of the first run").required();
+  command.add("OTHER", arguments->b, "The model_dir of the second run").required();
+  command.add_switch("--json", arguments->json, "Print one JSON object");
+  command.on_selected(
       [&selected, arguments] { selected = [arguments](Context& context) { return compare_runs(context, *arguments); }; });
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements `shoal plot DIR... [-o FILE.svg]`.
-#include <CLI/CLI.hpp>
 #include <ostream>
 
 #include "command.h"
@@ -12,6 +11,7 @@
 #include "plot/run_names.h"
 #include "plot/screen.h"
 #include "plot/svg_figure.h"
+#include "shoal/arguments/command.h"
 #include "shoal/checkpoint/end_mark.h"
 
 namespace shoal::cli {
@@ -216,62 +216,58 @@ Result<int> plot_runs(Context& context, const PlotArguments& arguments) {
   return runs.damaged() ? exit_status(ErrorKind::kDataLoss) : 0;
 }
 
-void add_curve_options(CLI::App& command, PlotArguments& arguments) {
+void add_curve_options(arguments::Command& command, PlotArguments& arguments) {
+  command.add("--tag", arguments.curves.tags,
+              "Only tags that fit this pattern, with * and ?, such as loss, eval/accuracy or train/*; may be given "
+              "several times; "
+              "default: loss of training, and loss, accuracy and auc of evaluations");
   command
-      .add_option("--tag", arguments.curves.tags,
-                  "Only tags that fit this pattern, with * and ?, such as loss, eval/accuracy or train/*; may be given "
-                  "several times; "
-                  "default: loss of training, and loss, accuracy and auc of evaluations")
-      ->allow_extra_args(false);  // The word after the value of --tag may be a folder, not a second value.
-  const std::map<std::string, plot::XAxis> axes{
-      {"step", plot::XAxis::kStep}, {"time", plot::XAxis::kTime}, {"examples", plot::XAxis::kExamples}};
+      .add_call("--x",
+                arguments::stores_choice<plot::XAxis, plot::XAxis>(
+                    arguments.curves.x,
+                    {{"step", plot::XAxis::kStep}, {"time", plot::XAxis::kTime}, {"examples", plot::XAxis::kExamples}}),
+                "Draw over step (the global step), time (seconds of training since the first event, without the pauses "
+                "between two starts) or examples (steps times the batch)")
+      .type("step|time|examples");
   command
-      .add_option("--x", arguments.curves.x,
-                  "Draw over step (the global step), time (seconds of training since the first event, without the pauses "
-                  "between two starts) or examples (steps times the batch)")
-      ->transform(CLI::Transformer(axes, CLI::ignore_case).description(""))
-      ->type_name("step|time|examples");
+      .add("--examples-per-step", arguments.examples_per_step,
+           "For --x examples: how many examples a global step has; default: the flag batch of report.json")
+      .check(arguments::check_positive);
   command
-      .add_option("--examples-per-step", arguments.examples_per_step,
-                  "For --x examples: how many examples a global step has; default: the flag batch of report.json")
-      ->check(CLI::PositiveNumber);
-  command
-      .add_option("--smooth", arguments.curves.smooth,
-                  "Smooth curves of training: the weight of earlier values, from 0 to 0.999; the recorded values are "
-                  "drawn faintly; default: 0")
-      ->check(CLI::Range(0.0, 0.999));
-  command.add_flag("--log-y", arguments.curves.log_y, "Draw values on a logarithmic axis");
+      .add("--smooth", arguments.curves.smooth,
+           "Smooth curves of training: the weight of earlier values, from 0 to 0.999; the recorded values are "
+           "drawn faintly; default: 0")
+      .check(arguments::in_range(0.0, 0.999));
+  command.add_switch("--log-y", arguments.curves.log_y, "Draw values on a logarithmic axis");
 }
 
 }  // namespace
 
-void add_plot_command(CLI::App& app, Action& selected) {
-  CLI::App* command = app.add_subcommand("plot", "Draws what runs recorded: curves, histograms, confusion matrices, ROC");
+void add_plot_command(arguments::Command& app, Action& selected) {
+  arguments::Command& command =
+      app.add_command("plot", "Draws what runs recorded: curves, histograms, confusion matrices, ROC");
   const auto arguments = std::make_shared<PlotArguments>();
-  command->add_option("DIR", arguments->folders, "The model_dir of each run")->required();
-  command->add_option(
-      "-o,--output", arguments->output,
-      "Write a picture (SVG) to this file, or to standard output if it is -; default: draw in the terminal");
-  const std::map<std::string, PlotKind> kinds{{"curves", PlotKind::kCurves},
-                                              {"histograms", PlotKind::kHistograms},
-                                              {"confusion", PlotKind::kConfusion},
-                                              {"roc", PlotKind::kRoc},
-                                              {"pr", PlotKind::kPrecisionRecall}};
+  command.add("DIR", arguments->folders, "The model_dir of each run").required();
+  command.add("-o,--output", arguments->output,
+              "Write a picture (SVG) to this file, or to standard output if it is -; default: draw in the terminal");
+  const std::vector<std::pair<std::string, PlotKind>> kinds{{"curves", PlotKind::kCurves},
+                                                            {"histograms", PlotKind::kHistograms},
+                                                            {"confusion", PlotKind::kConfusion},
+                                                            {"roc", PlotKind::kRoc},
+                                                            {"pr", PlotKind::kPrecisionRecall}};
   command
-      ->add_option("--kind", arguments->kind,
-                   "What to draw: curves of scalars, histograms over steps, confusion matrices, or true against false "
-                   "positives (roc) or precision against recall (pr) of the newest evaluation; default: curves")
-      ->transform(CLI::Transformer(kinds, CLI::ignore_case).description(""))
-      ->type_name("curves|histograms|confusion|roc|pr");
-  add_curve_options(*command, *arguments);
-  command->add_flag("--follow", arguments->follows,
-                    "In a terminal: draw again while the runs go on, until they end or Ctrl-C");
-  command->add_option("--title", arguments->title, "A title above the picture");
-  command->add_option("--width", arguments->width,
-                      "Width: of a picture in pixels (default 960), in a terminal in characters");
-  command->add_option("--height", arguments->height,
-                      "Height: of a picture in pixels, in a terminal in lines for each panel (default 12)");
-  command->callback(
+      .add_call("--kind", arguments::stores_choice(arguments->kind, kinds),
+                "What to draw: curves of scalars, histograms over steps, confusion matrices, or true against false "
+                "positives (roc) or precision against recall (pr) of the newest evaluation; default: curves")
+      .type("curves|histograms|confusion|roc|pr");
+  add_curve_options(command, *arguments);
+  command.add_switch("--follow", arguments->follows,
+                     "In a terminal: draw again while the runs go on, until they end or Ctrl-C");
+  command.add("--title", arguments->title, "A title above the picture");
+  command.add("--width", arguments->width, "Width: of a picture in pixels (default 960), in a terminal in characters");
+  command.add("--height", arguments->height,
+              "Height: of a picture in pixels, in a terminal in lines for each panel (default 12)");
+  command.on_selected(
       [&selected, arguments] { selected = [arguments](Context& context) { return plot_runs(context, *arguments); }; });
 }
 

@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements `shoal tune [OPTIONS] -- PROGRAM ARGS...`.
-#include <CLI/CLI.hpp>
 #include <algorithm>
 #include <array>
 
@@ -8,6 +7,7 @@
 #include "launch/hosts/ssh_command.h"
 #include "launch/metrics_ports.h"
 #include "launch/program_command.h"
+#include "shoal/arguments/command.h"
 #include "shoal/base/number_text.h"
 #include "shoal/base/process_info.h"
 #include "shoal/cluster/launched.h"
@@ -188,90 +188,90 @@ Result<int> tune_program(Context& context, const TuneArguments& arguments) {
   return tune::run_search(context, options);
 }
 
-void add_search_options(CLI::App& app, TuneArguments& arguments) {
-  app.add_option("--dir", arguments.folder, "Folder of the search: its journal, its trials, its results")
-      ->required()
-      ->group("Search");
-  app.add_option("--param", arguments.parameters, "A parameter and its values, as learning-rate=1e-4..1e-1:log")
-      ->type_name("NAME=VALUES")
-      ->expected(1)
-      ->multi_option_policy(CLI::MultiOptionPolicy::TakeAll)
-      ->group("Search");
-  app.add_option("--space", arguments.space_file,
-                 "A JSON file of parameters, {\"learning-rate\": \"1e-4..1e-1:log\"}, in the place of --param")
-      ->type_name("FILE")
-      ->group("Search");
-  app.add_option("--algorithm", arguments.algorithm,
-                 "How trials are chosen: grid, random, or asha, which ends the worse ones early")
-      ->capture_default_str()
-      ->group("Search");
-  app.add_option("--trials", arguments.trials, "How many trials; more of them may be given later")
-      ->check(CLI::Range(int64_t(1), kTrialsMax))
-      ->default_str("20; of a grid: all")
-      ->group("Search");
-  app.add_option("--metric", arguments.metric, "The metric of the last evaluation that is compared")
-      ->capture_default_str()
-      ->group("Search");
-  app.add_option("--goal", arguments.goal, "min or max: which value of the metric is the best")
-      ->default_str("min of losses and errors, max of accuracies, AUCs, precisions and recalls")
-      ->group("Search");
-  app.add_option("--seed", arguments.seed, "The seed of the values that are drawn")->capture_default_str()->group("Search");
+void add_search_options(arguments::Command& app, TuneArguments& arguments) {
+  app.add("--dir", arguments.folder, "Folder of the search: its journal, its trials, its results")
+      .required()
+      .group("Search");
+  app.add("--param", arguments.parameters, "A parameter and its values, as learning-rate=1e-4..1e-1:log")
+      .type("NAME=VALUES")
+      .group("Search");
+  app.add("--space", arguments.space_file,
+          "A JSON file of parameters, {\"learning-rate\": \"1e-4..1e-1:log\"}, in the place of --param")
+      .type("FILE")
+      .group("Search");
+  app.add("--algorithm", arguments.algorithm,
+          "How trials are chosen: grid, random, or asha, which ends the worse ones early")
+      .shows_default()
+      .group("Search");
+  app.add("--trials", arguments.trials, "How many trials; more of them may be given later")
+      .check(arguments::in_range(int64_t(1), kTrialsMax))
+      .shows("20; of a grid: all")
+      .group("Search");
+  app.add("--metric", arguments.metric, "The metric of the last evaluation that is compared")
+      .shows_default()
+      .group("Search");
+  app.add("--goal", arguments.goal, "min or max: which value of the metric is the best")
+      .shows("min of losses and errors, max of accuracies, AUCs, precisions and recalls")
+      .group("Search");
+  app.add("--seed", arguments.seed, "The seed of the values that are drawn").shows_default().group("Search");
 }
 
-void add_asha_options(CLI::App& app, TuneArguments& arguments) {
-  app.add_option("--max-steps", arguments.max_steps, "Steps that a trial trains (--steps of the program)")
-      ->check(CLI::Range(int64_t(1), INT64_MAX))
-      ->group("Early ends");
-  app.add_option("--min-steps", arguments.min_steps, "With asha: steps before the first comparison")
-      ->check(CLI::Range(int64_t(1), INT64_MAX))
-      ->default_str("max-steps / eta^3")
-      ->group("Early ends");
-  app.add_option("--eta", arguments.eta,
-                 "With asha: one trial in ETA continues after each comparison, for ETA times the steps")
-      ->check(CLI::Range(int64_t(2), int64_t(1000)))
-      ->capture_default_str()
-      ->group("Early ends");
+void add_asha_options(arguments::Command& app, TuneArguments& arguments) {
+  app.add("--max-steps", arguments.max_steps, "Steps that a trial trains (--steps of the program)")
+      .check(arguments::in_range(int64_t(1), INT64_MAX))
+      .group("Early ends");
+  app.add("--min-steps", arguments.min_steps, "With asha: steps before the first comparison")
+      .check(arguments::in_range(int64_t(1), INT64_MAX))
+      .shows("max-steps / eta^3")
+      .group("Early ends");
+  app.add("--eta", arguments.eta, "With asha: one trial in ETA continues after each comparison, for ETA times the steps")
+      .check(arguments::in_range(int64_t(2), int64_t(1000)))
+      .shows_default()
+      .group("Early ends");
 }
 
-void add_trial_options(CLI::App& app, TuneArguments& arguments) {
-  app.add_option("--parallel", arguments.parallel, "How many trials run at the same time")
-      ->check(CLI::Range(1, 10'000))
-      ->default_str("cores of this machine / threads; 1 with --launch")
-      ->group("Trials");
-  app.add_option("--threads", arguments.threads, "Compute threads of each trial; 0: trials choose")
-      ->check(CLI::Range(int64_t(0), int64_t(1024)))
-      ->capture_default_str()
-      ->group("Trials");
-  app.add_option("--memory", arguments.memory_bytes,
-                 "Memory of all trials together, in bytes or as 2GiB: as many run at a time as fit, by the largest so far")
-      ->transform(CLI::AsSizeValue(true))
-      ->group("Trials");
-  app.add_option("--retries", arguments.retries, "How often a trial is restarted after failures that may be temporary")
-      ->check(CLI::Range(0, 1'000'000))
-      ->capture_default_str()
-      ->group("Trials");
-  app.add_option("--time-limit", arguments.time_limit_secs,
-                 "Seconds that a trial may run; then it is ended, and its value counts")
-      ->check(CLI::Range(0.001, 1e9))
-      ->group("Trials");
-  app.add_option("--launch", arguments.launch,
-                 "Each trial is a job of shoal launch with these options, as in --launch '--ps 1 --workers 2'")
-      ->type_name("OPTIONS")
-      ->group("Trials");
+void add_trial_options(arguments::Command& app, TuneArguments& arguments) {
+  app.add("--parallel", arguments.parallel, "How many trials run at the same time")
+      .check(arguments::in_range(1, 10'000))
+      .shows("cores of this machine / threads; 1 with --launch")
+      .group("Trials");
+  app.add("--threads", arguments.threads, "Compute threads of each trial; 0: trials choose")
+      .check(arguments::in_range(int64_t(0), int64_t(1024)))
+      .shows_default()
+      .group("Trials");
+  const auto take_bytes = [&arguments](const std::string& text) -> Result<void> {
+    SHOAL_TRY(arguments.memory_bytes, arguments::read_bytes(text));
+    return {};
+  };
+  app.add_call("--memory", take_bytes,
+               "Memory of all trials together, in bytes or as 2GiB: as many run at a time as fit, by the largest so far")
+      .type("BYTES")
+      .group("Trials");
+  app.add("--retries", arguments.retries, "How often a trial is restarted after failures that may be temporary")
+      .check(arguments::in_range(0, 1'000'000))
+      .shows_default()
+      .group("Trials");
+  app.add("--time-limit", arguments.time_limit_secs, "Seconds that a trial may run; then it is ended, and its value counts")
+      .check(arguments::in_range(0.001, 1e9))
+      .group("Trials");
+  app.add("--launch", arguments.launch,
+          "Each trial is a job of shoal launch with these options, as in --launch '--ps 1 --workers 2'")
+      .type("OPTIONS")
+      .group("Trials");
 }
 
 }  // namespace
 
-void add_tune_command(CLI::App& app, Action& selected) {
-  CLI::App* command = app.add_subcommand("tune", kTuneAbout);
-  command->footer(kTuneExamples);
+void add_tune_command(arguments::Command& app, Action& selected) {
+  arguments::Command& command = app.add_command("tune", kTuneAbout);
+  command.set_footer(kTuneExamples);
   const auto arguments = std::make_shared<TuneArguments>();
-  add_search_options(*command, *arguments);
-  add_asha_options(*command, *arguments);
-  add_trial_options(*command, *arguments);
-  command->add_flag("--json", arguments->json, "The results as one line of JSON on standard output")->group("Output");
-  command->add_flag("--quiet", arguments->quiet, "No lines and no table while trials run")->group("Output");
-  command->callback(
+  add_search_options(command, *arguments);
+  add_asha_options(command, *arguments);
+  add_trial_options(command, *arguments);
+  command.add_switch("--json", arguments->json, "The results as one line of JSON on standard output").group("Output");
+  command.add_switch("--quiet", arguments->quiet, "No lines and no table while trials run").group("Output");
+  command.on_selected(
       [&selected, arguments] { selected = [arguments](Context& context) { return tune_program(context, *arguments); }; });
 }
 

@@ -21,7 +21,6 @@ SHOAL_INSTALL_STAGING = YES
 SHOAL_DEPENDENCIES = \
 	host-flatbuffers \
 	boost \
-	cli11 \
 	flatbuffers \
 	json-for-modern-cpp \
 	protozero \

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "shoal/arguments/flag.h"
+#include "shoal/arguments/readers.h"
 
 #include <algorithm>
 #include <limits>
@@ -55,9 +55,27 @@ Result<int64_t> read_bytes(const std::string& text) {
   return *number * *factor;
 }
 
-Result<std::string> read_one_of(const std::vector<std::string>& names, const std::string& text) {
-  if (std::find(names.begin(), names.end(), text) != names.end()) return text;
-  return invalid_argument(text + " is none of " + comma_separated(names) + did_you_mean(text, names));
+Result<void> check_positive(const std::string& text) {
+  const std::optional<double> number = number_from<double>(text);
+  if (!number || !(*number > 0)) return invalid_argument(text + " is no positive number");
+  return {};
+}
+
+Take in_range(double least, double most) {
+  return [least, most](const std::string& text) -> Result<void> {
+    const std::optional<double> number = number_from<double>(text);
+    if (number && *number >= least && *number <= most) return {};
+    if (most == std::numeric_limits<double>::infinity())
+      return invalid_argument(text + formatted(" is less than %.17g", least));
+    return invalid_argument(text + formatted(" is not in the range from %.17g to %.17g", least, most));
+  };
+}
+
+Take one_of(std::vector<std::string> names) {
+  return [names = std::move(names)](const std::string& text) -> Result<void> {
+    if (std::find(names.begin(), names.end(), text) != names.end()) return {};
+    return invalid_argument(text + " is none of " + comma_separated(names) + did_you_mean(text, names));
+  };
 }
 
 std::string comma_separated(const std::vector<std::string>& texts) {

@@ -1,0 +1,57 @@
+// SPDX-License-Identifier: Apache-2.0
+#pragma once
+/// One argument of a command: a flag with a value ("--days 3"), a switch ("--quiet") or a word in its place ("DIR").
+#include <string>
+#include <utility>
+#include <vector>
+
+#include "shoal/arguments/readers.h"
+
+namespace shoal::arguments {
+
+/// Made by Command::add() and its like. Each function returns this object.
+class Argument {
+ public:
+  /// The heading under which the help shows it. Default: none, above all headings.
+  Argument& group(std::string heading) { return set(group_, std::move(heading)); }
+  /// What the help shows for the value: "FILE". Default: INT, NUMBER or TEXT, and nothing for a word in its place.
+  Argument& type(std::string shown) { return set(type_, std::move(shown)); }
+  /// The default, as the help shows it.
+  Argument& shows(std::string otherwise) { return set(otherwise_, std::move(otherwise)); }
+  /// As shows(), with the value that the variable had when it was added.
+  Argument& shows_default() { return shows(current_); }
+  /// The environment variable that stands for the flag where it is not given.
+  Argument& variable(std::string name) { return set(variable_, std::move(name)); }
+  /// Looks at each text before it is taken. Checks are called in the order in which they were added.
+  Argument& check(Take check) { return checks_.push_back(std::move(check)), *this; }
+  Argument& required() { return set(required_, true); }
+  Argument& hidden() { return set(hidden_, true); }  ///< The help does not show it.
+  /// The name of a flag ("--cluster") beside which this one is refused.
+  Argument& excludes(std::string name) { return excludes_.push_back(std::move(name)), *this; }
+  /// The name of a flag without which this one is refused.
+  Argument& needs(std::string name) { return needs_.push_back(std::move(name)), *this; }
+
+ private:
+  friend class Command;
+
+  template <class T>
+  Argument& set(T& member, T value) {
+    member = std::move(value);
+    return *this;
+  }
+  bool is_flag() const { return !long_.empty() || !short_.empty(); }
+  std::string shown_name() const { return !long_.empty() ? "--" + long_ : is_flag() ? "-" + short_ : place_; }
+
+  std::string long_, short_, place_;  // "days", "d", or "DIR" for a word in its place.
+  std::string off_;                   // A second long name of a switch, which turns off.
+  std::string group_, type_, help_, otherwise_, current_, variable_;
+  std::vector<std::string> excludes_, needs_;  // With their dashes.
+  std::vector<Take> checks_;
+  Take take_;
+  bool is_switch_ = false, repeats_ = false, required_ = false, hidden_ = false;
+
+  std::vector<std::string> texts_;  // As given; those of a switch are "true" or "false".
+  bool from_variable_ = false;
+};
+
+}  // namespace shoal::arguments
