@@ -38,9 +38,10 @@ TEST(NamePattern, MatchesWholeNamesOnly) {
 
 TEST(NamePattern, RefusesWhatOtherExpressionsReadInAnotherWay) {
   const auto error = [](std::string pattern) { return NamePattern::make(std::move(pattern)).error().message(); };
-  EXPECT_EQ(error("layer\\d+"), "\"layer\\d+\" is not a regular expression (POSIX extended): \"\\d\" has no meaning, since a "
-                               "backslash may only stand before a punctuation mark; write [0-9] for a digit, and "
-                               "[A-Za-z0-9_] for a letter, a digit or _");
+  EXPECT_EQ(error("layer\\d+"),
+            "\"layer\\d+\" is not a regular expression (POSIX extended): \"\\d\" has no meaning, since a "
+            "backslash may only stand before a punctuation mark; write [0-9] for a digit, and "
+            "[A-Za-z0-9_] for a letter, a digit or _");
   EXPECT_THAT(error("(a)\\1"), HasSubstr("\"\\1\" has no meaning"));
   EXPECT_THAT(error("(?:a|b)/.*"), HasSubstr("\"(?\" has no meaning; a group begins with ("));
   EXPECT_THAT(error("[[:digit:]\\.]+"), HasSubstr("a backslash between [ and ] stands for itself; write [.] for [\\.]"));

@@ -51,8 +51,7 @@ struct Error::Details {
 
 Error::Error(ErrorKind kind, std::string message) : details_(new Details{std::move(message), nullptr, {}}), kind_(kind) {}
 
-Error::Error(const Error& other)
-    : details_(other.details_ ? new Details(*other.details_) : nullptr), kind_(other.kind_) {}
+Error::Error(const Error& other) : details_(other.details_ ? new Details(*other.details_) : nullptr), kind_(other.kind_) {}
 
 void Error::release() { delete details_; }
 

@@ -45,8 +45,8 @@ std::string read_otherwise(std::string_view text) {
       ++at;
       if (is_letter_or_digit(text[at]))
         return "\"\\" + std::string(1, text[at]) +
-               "\" has no meaning, since a backslash may only stand before a punctuation mark; write [0-9] for a digit, and "
-               "[A-Za-z0-9_] for a letter, a digit or _";
+               "\" has no meaning, since a backslash may only stand before a punctuation mark; write [0-9] for a digit, "
+               "and [A-Za-z0-9_] for a letter, a digit or _";
     } else if (text.substr(at, 2) == "(?") {
       return "\"(?\" has no meaning; a group begins with (";
     }

@@ -92,7 +92,7 @@ class [[nodiscard]] Error {
   friend Error cancelled();
   struct Details;
 
-  Error() = default;  // No error: for a Result<void> that succeeded.
+  Error() = default;                               // No error: for a Result<void> that succeeded.
   explicit Error(ErrorKind kind) : kind_(kind) {}  // One whose sentence follows from its kind.
   void release();
   Details& details();  // Those of this error, which are made if it has none.
