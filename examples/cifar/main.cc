@@ -110,7 +110,7 @@ void train(const shoal::RunConfig& config, const shoal::CommandLine& line, Share
   const std::string& source = line.flags.get_string("start-from");
   if (!source.empty()) {
     // A list of patterns ({...}) chooses among all variables; a single pattern would leave out the moving averages.
-    estimator.warm_start({.from = source, .variables = {"(?!logits/).*"}});
+    estimator.warm_start({.from = source, .variables = {"!logits/.*"}});
   } else if (line.flags.get_bool("frozen")) {
     shoal::raise(shoal::invalid_argument("--frozen needs --start-from: layers that were never trained would stay so"));
   }

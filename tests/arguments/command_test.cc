@@ -76,6 +76,9 @@ TEST(Command, StoresValuesAndWords) {
   EXPECT_EQ(none.steps, 7);
   EXPECT_EQ(none.folder, std::nullopt);
   EXPECT_TRUE(none.shuffle);
+  Work dashes;
+  EXPECT_FALSE(dashes.read({"f", "--folder", "--ps 1 --workers 2"}).error);
+  EXPECT_EQ(dashes.folder, "--ps 1 --workers 2");
   Work all;
   const Reading reading =
       all.read({"a", "--folder", "a b", "--steps=-3", "--tag=--x=y", "b", "--tag", "", "--rate", "1e-3", "--", "--quiet"});
@@ -142,6 +145,10 @@ TEST(Command, SaysWhatIsWrong) {
   const std::pair<Words, std::string> cases[] = {
       {{"--steps"}, "--steps: the value is missing (INT)"},
       {{"--steps", "--quiet"}, "--steps: the value is missing (INT)"},
+      {{"--steps", "--tag=x"}, "--steps: the value is missing (INT)"},
+      {{"--steps", "--"}, "--steps: the value is missing (INT)"},
+      {{"--steps", "-h"}, "--steps: the value is missing (INT)"},
+      {{"--steps", "--other 1"}, "--steps: --other 1 is no INT"},
       {{"-s"}, "-s: the value is missing (INT)"},
       {{"--steps", "1", "--steps=2"}, "--steps is given twice"},
       {{"--steps", "1.5"}, "--steps: 1.5 is no INT"},

@@ -34,6 +34,11 @@ TEST(NamePattern, MatchesWholeNamesOnly) {
   EXPECT_TRUE(matches("conv/.*?", "conv/kernel"));
   EXPECT_TRUE(matches("", ""));
   EXPECT_FALSE(matches(".*", std::string_view("a\0b", 3)));
+  EXPECT_FALSE(matches("!logits/.*", "logits/bias"));
+  EXPECT_TRUE(matches("!logits/.*", "dense/logits/bias"));
+  EXPECT_TRUE(matches("!logits", "logits/bias"));
+  EXPECT_FALSE(matches("!(a|b)/.*", "b/x"));
+  EXPECT_TRUE(matches("!", "a"));
 }
 
 TEST(NamePattern, RefusesWhatOtherExpressionsReadInAnotherWay) {
@@ -43,7 +48,8 @@ TEST(NamePattern, RefusesWhatOtherExpressionsReadInAnotherWay) {
             "backslash may only stand before a punctuation mark; write [0-9] for a digit, and "
             "[A-Za-z0-9_] for a letter, a digit or _");
   EXPECT_THAT(error("(a)\\1"), HasSubstr("\"\\1\" has no meaning"));
-  EXPECT_THAT(error("(?:a|b)/.*"), HasSubstr("\"(?\" has no meaning; a group begins with ("));
+  EXPECT_THAT(error("(?:a|b)/.*"),
+              HasSubstr("\"(?\" has no meaning; a group begins with (, and a pattern for all names but some with !"));
   EXPECT_THAT(error("[[:digit:]\\.]+"), HasSubstr("a backslash between [ and ] stands for itself; write [.] for [\\.]"));
   EXPECT_THAT(error("out/(b"), HasSubstr("\"out/(b\" is not a regular expression (POSIX extended): Unmatched ( or \\("));
   EXPECT_THAT(error("[a-"), HasSubstr("Unmatched [, [^, [:, [., or [="));

@@ -133,6 +133,11 @@ bool Command::is_given(std::string_view name) const {
   return argument && !argument->texts_.empty();
 }
 
+/// Whether a word behind a flag cannot be its value. Others may begin with dashes, as in --launch "--ps 1".
+bool Command::is_flag_of_ours(std::string_view word) const {
+  return word == "--" || word == "--help" || word == "-h" || (begins_a_flag(word) && find(word.substr(0, word.find('='))));
+}
+
 /// Reads one word that begins a flag, and the next one if that is its value.
 Result<void> Command::read_flag(const std::string& word, Words& words, Reading& reading) {
   std::string name;
@@ -157,7 +162,7 @@ Result<void> Command::read_flag(const std::string& word, Words& words, Reading& 
     return {};
   }
   if (!text) {
-    if (words.next == words.all.size() || begins_a_flag(words.all[words.next]))
+    if (words.next == words.all.size() || is_flag_of_ours(words.all[words.next]))
       return invalid_argument(name + ": the value is missing" +
                               (argument->type_.empty() ? "" : " (" + argument->type_ + ")"));
     text = words.all[words.next++];

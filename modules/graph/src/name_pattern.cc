@@ -48,7 +48,8 @@ std::string read_otherwise(std::string_view text) {
                "\" has no meaning, since a backslash may only stand before a punctuation mark; write [0-9] for a digit, "
                "and [A-Za-z0-9_] for a letter, a digit or _";
     } else if (text.substr(at, 2) == "(?") {
-      return "\"(?\" has no meaning; a group begins with (";
+      return "\"(?\" has no meaning; a group begins with (, and a pattern for all names but some with !, as in "
+             "\"!logits/.*\"";
     }
   }
   return "";
@@ -65,6 +66,7 @@ struct NamePattern::Compiled {
   Compiled& operator=(const Compiled&) = delete;
 
   regex_t regex{};
+  bool negated = false;
   int status = -1;  // What regcomp() returned; 0: `regex` is usable.
 };
 
@@ -79,7 +81,8 @@ Result<NamePattern> NamePattern::make(std::string text) {
   if (const std::string why = read_otherwise(text); !why.empty()) return refused(why);
   const PlainLocale plain;  // Else the ranges of characters, and the error, would be those of the process's locale.
   const auto compiled = std::make_shared<Compiled>();
-  compiled->status = ::regcomp(&compiled->regex, text.c_str(), REG_EXTENDED);
+  compiled->negated = text.starts_with('!');
+  compiled->status = ::regcomp(&compiled->regex, text.c_str() + (compiled->negated ? 1 : 0), REG_EXTENDED);
   if (compiled->status == 0) return NamePattern(std::move(text), compiled);
   char why[256];
   ::regerror(compiled->status, &compiled->regex, why, sizeof why);
@@ -87,13 +90,14 @@ Result<NamePattern> NamePattern::make(std::string text) {
 }
 
 bool NamePattern::matches(std::string_view name) const {
-  if (name.find('\0') != std::string_view::npos) return false;  // regexec() would end the name there.
+  if (name.find('\0') != std::string_view::npos) return compiled_->negated;  // regexec() would end the name there.
   const PlainLocale plain;
   // A match begins as far to the left as possible and is then as long as possible, so it is the whole name if any is.
   regmatch_t match{};
   const int status = ::regexec(&compiled_->regex, std::string(name).c_str(), 1, &match, 0);
   if (status == REG_ESPACE) raise_exhausted(no_memory(name.size(), "comparing a name with \"" + text_ + "\""));
-  return status == 0 && match.rm_so == 0 && size_t(match.rm_eo) == name.size();
+  const bool whole = status == 0 && match.rm_so == 0 && size_t(match.rm_eo) == name.size();
+  return whole != compiled_->negated;
 }
 
 }  // namespace shoal

@@ -25,8 +25,8 @@ struct Reading {
   std::optional<Error> error = {};           ///< The first other mistake.
 };
 
-/// Flags are written "--name VALUE" or "--name=VALUE", and switches "--name" or "--name=false". A value that stands for
-/// itself may begin with one dash ("--seed -5"), with two only behind "=". Each flag is given at most once, unless its
+/// Flags are written "--name VALUE" or "--name=VALUE", and switches "--name" or "--name=false". A value may
+/// begin with dashes ("--seed -5"); one that is itself a flag of the command stands behind "=". Each flag is given at most once, unless its
 /// variable is a list; of a switch that is given several times the last one counts. Behind a lone "--" words are no flags.
 /// --help and -h are always there.
 class Command {
@@ -85,6 +85,7 @@ class Command {
 
   Argument& add_argument(std::string_view names, std::string help);
   Argument* find(std::string_view name) const;
+  bool is_flag_of_ours(std::string_view word) const;
   void read_words(Words& words, Reading& reading);
   Result<void> read_flag(const std::string& word, Words& words, Reading& reading);
   Result<void> read_place(const std::string& word, Reading& reading);

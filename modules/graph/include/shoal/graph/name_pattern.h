@@ -10,7 +10,8 @@
 namespace shoal {
 
 /// A regular expression (POSIX extended, regex(7)) that has to match a whole name: "dnn/.*", ".*/kernel", "dnn/logits/bias".
-/// A dot matches any byte. What Python reads in another way ("\d", "(?:") is refused. A value type.
+/// "!logits/.*" matches all names but those that "logits/.*" matches. A dot matches any byte. What Python reads in another
+/// way ("\d", "(?:") is refused. A value type.
 class NamePattern {
  public:
   /// InvalidArgument, with what to write instead, if `text` is not such an expression.
