@@ -17,7 +17,7 @@ FUNCTION = re.compile(r"^[0-9a-f]+ <(.*)>:$")
 CALL = re.compile(r"\b__cxa_atexit\b")
 DESTRUCTOR = re.compile(r"R_\S+\s+(\S.*::~.*)")
 BEFORE_MAIN = ("_GLOBAL__sub_I_", "__static_initialization_and_destruction_0")
-OF_OTHERS = ("boost::", "std::ios_base::Init::")
+OF_OTHERS = ("CLI::", "boost::", "std::ios_base::Init::")
 
 
 def breaches_in(disassembly):

@@ -6,6 +6,8 @@
 #include <optional>
 #include <typeinfo>
 
+#include "shoal/base/forever.h"
+
 namespace shoal {
 
 std::string_view to_string(ErrorKind kind) {
@@ -61,13 +63,14 @@ Error::Details& Error::details() {
 }
 
 const std::string& Error::message() const {
-  static const std::string end = "end of input", cancel = "cancelled", none;
+  static const std::string &end = forever(std::string("end of input")), &cancel = forever(std::string("cancelled")),
+                           &none = forever(std::string());
   if (details_) return details_->message;
   return kind_ == ErrorKind::kEndOfInput ? end : kind_ == ErrorKind::kCancelled ? cancel : none;
 }
 
 const std::exception_ptr& Error::cause() const {
-  static const std::exception_ptr none;
+  static const std::exception_ptr& none = forever(std::exception_ptr());
   return details_ ? details_->cause : none;
 }
 
