@@ -16,7 +16,7 @@ bool begins_a_short_flag(std::string_view word) {
   return word.size() > 1 && word[0] == '-' && word[1] != '-' && !(word[1] >= '0' && word[1] <= '9') && word[1] != '.';
 }
 
-/// Whether a text passes the checks of the argument `name`.
+/// Calls the checks of the argument `name` with the text.
 Result<void> check_text(const std::vector<Take>& checks, const std::string& text, const std::string& name) {
   for (const Take& check : checks) {
     if (Result<void> fits = check(text); !fits) return std::move(fits).error().with_context(name);
@@ -35,6 +35,12 @@ std::vector<std::string> split_at_commas(std::string_view text) {
 }
 
 }  // namespace
+
+std::string not_expected(const std::vector<std::string>& words) {
+  std::string sentence = "not expected:";
+  for (const std::string& word : words) sentence += " " + word;
+  return sentence;
+}
 
 /// The words of a command line, which are read from the first to the last.
 struct Command::Words {
@@ -133,7 +139,8 @@ bool Command::is_given(std::string_view name) const {
   return argument && !argument->texts_.empty();
 }
 
-/// Whether a word behind a flag cannot be its value. Others may begin with dashes, as in --launch "--ps 1".
+/// True if a word behind a flag is a flag itself, and so cannot be the value. Other words may begin with dashes, as in
+/// --launch "--ps 1".
 bool Command::is_flag_of_ours(std::string_view word) const {
   return word == "--" || word == "--help" || word == "-h" || (begins_a_flag(word) && find(word.substr(0, word.find('='))));
 }
@@ -239,7 +246,7 @@ Result<void> Command::take_all() const {
   return {};
 }
 
-/// Takes what read_words() has found for this command.
+/// Checks and stores the arguments that read_words() has found for this command.
 Result<void> Command::finish(const GetVariable& variable) {
   for (const auto& argument : arguments_) {
     if (argument->variable_.empty() || !argument->texts_.empty()) continue;

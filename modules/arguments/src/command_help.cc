@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-// The help of a command.
+// Writes the help of a command.
 #include <algorithm>
 
 #include "shoal/arguments/command.h"
@@ -10,7 +10,8 @@ namespace {
 
 constexpr size_t kHelpColumns = 96, kHelpIndent = 6;
 
-/// `text` in lines of at most kHelpColumns bytes, each after a margin. A longer word has a line of its own.
+/// Breaks `text` into lines of at most kHelpColumns bytes, and puts `margin` blanks before each line. A word that is longer
+/// than a line has one for itself.
 std::string in_lines(std::string_view text, size_t margin = kHelpIndent) {
   std::string lines, line;
   const auto end_line = [&] {

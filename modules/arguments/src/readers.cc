@@ -65,9 +65,15 @@ Take in_range(double least, double most) {
   return [least, most](const std::string& text) -> Result<void> {
     const std::optional<double> number = number_from<double>(text);
     if (number && *number >= least && *number <= most) return {};
-    if (most == std::numeric_limits<double>::infinity())
-      return invalid_argument(text + formatted(" is less than %.17g", least));
     return invalid_argument(text + formatted(" is not in the range from %.17g to %.17g", least, most));
+  };
+}
+
+Take at_least(double least) {
+  return [least](const std::string& text) -> Result<void> {
+    const std::optional<double> number = number_from<double>(text);
+    if (number && *number >= least) return {};
+    return invalid_argument(text + formatted(" is less than %.17g", least));
   };
 }
 

@@ -22,8 +22,7 @@ std::string unexpected(const arguments::Reading& reading, bool has_separator, co
   const arguments::Command& command = *reading.named;
   const std::vector<std::string>& words = reading.unexpected;
   const std::string word = words.front().substr(0, words.front().find('='));
-  std::string sentence = "not expected:";
-  for (const std::string& one : words) sentence += " " + one;
+  std::string sentence = arguments::not_expected(words);
   const bool starts_programs = command.name() == "launch" || command.name() == "tune";
   const std::string option = command.name() == "tune" ? " --dir d" : " --workers 2";
   if (starts_programs && !has_separator && !self.program.empty()) {

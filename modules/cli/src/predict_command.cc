@@ -180,7 +180,7 @@ void add_predict_command(arguments::Command& app, Action& selected) {
   command.add_switch("--no-quoting", arguments->no_quoting,
                      "A quote is a character as any other, as in 5\" nails; the output has quotes all the same");
   command.add("--skip-lines", arguments->table.header_lines, "Lines before the table that are passed over")
-      .check(arguments::in_range(0, std::numeric_limits<double>::infinity()));
+      .check(arguments::at_least(0));
   command.add("--line-bytes-max", arguments->table.line_bytes_max, "The most bytes of one row")
       .check(arguments::check_positive)
       .shows_default();

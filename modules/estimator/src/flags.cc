@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <cstdio>
-#include <limits>
 
 #include "flag_lists.h"
 #include "shoal/arguments/command.h"
@@ -16,7 +15,6 @@ namespace shoal {
 namespace {
 
 constexpr auto kParam = "--param";
-constexpr double kEndless = std::numeric_limits<double>::infinity();
 
 Result<void> as_void(const auto& result) {
   if (!result) return result.error();
@@ -116,7 +114,7 @@ void Flags::add_for_body() {
   command_
       .add("--throttle-secs", line.throttle_secs,
            "Least seconds between the starts of two evaluations; the last step is evaluated in any case")
-      .check(arguments::in_range(0, kEndless))
+      .check(arguments::at_least(0))
       .shows_default()
       .group("Files");
 }
@@ -197,12 +195,8 @@ void Flags::add_purposes() {
 }
 
 void Flags::add_updates() {
-  const auto take = [this](const std::string& name) -> Result<void> {
-    SHOAL_TRY(parsed_.config.update_strategy.kind, parse_update_strategy(name));
-    return {};
-  };
   command_
-      .add_call("--strategy", take,
+      .add_call("--strategy", arguments::stores(parsed_.config.update_strategy.kind, parse_update_strategy),
                 "How trainers' gradients become updates: async (each as it comes), sync (one update for all of a step)")
       .type("{async,sync}")
       .shows("async")
@@ -244,12 +238,8 @@ void Flags::add_computing() {
   command_.add("--threads", parsed_.runtime.threads, "Compute threads of each trainer")
       .check(arguments::check_positive)
       .group("Running");
-  const auto take_bytes = [this](const std::string& text) -> Result<void> {
-    SHOAL_TRY(parsed_.runtime.memory_limit, arguments::read_bytes(text));
-    return {};
-  };
   command_
-      .add_call("--memory-limit", take_bytes,
+      .add_call("--memory-limit", arguments::stores(parsed_.runtime.memory_limit, arguments::read_bytes),
                 "The most memory of this process, in bytes or as 200MiB; a model that needs more is refused, with advice")
       .type("BYTES")
       .group("Running");
@@ -264,12 +254,8 @@ void Flags::add_network() {
       .check(arguments::one_of(transport_names(program_.plugins)))
       .type("NAME")
       .group("Running");
-  const auto take_compression = [this](const std::string& text) -> Result<void> {
-    SHOAL_TRY(parsed_.runtime.compression, cluster::parse_compression(text));
-    return {};
-  };
   command_
-      .add_call("--compression", take_compression,
+      .add_call("--compression", arguments::stores(parsed_.runtime.compression, cluster::parse_compression),
                 "Fewer bytes between tasks, for slow networks: bfloat16, float16, int8, or top-k (gradients only)")
       .type("NAME")
       .group("Running");
@@ -429,9 +415,7 @@ Result<arguments::Reading> Flags::read(int argc, const char* const* argv) {
   if (reading.error) return *std::move(reading.error);
   if (!reading.unexpected.empty()) {
     const std::string word = reading.unexpected[0].substr(0, reading.unexpected[0].find('='));
-    std::string sentence = "not expected:";
-    for (const std::string& unexpected : reading.unexpected) sentence += " " + unexpected;
-    return invalid_argument(sentence + did_you_mean(word, command_.flag_names()));
+    return invalid_argument(arguments::not_expected(reading.unexpected) + did_you_mean(word, command_.flag_names()));
   }
   return reading;
 }

@@ -31,8 +31,8 @@ size_t end_of_list(std::string_view text, size_t begin) {
   return at < text.size() ? at : std::string_view::npos;
 }
 
-/// What Python or ECMAScript would read in another way than POSIX, with what to write for it; empty if there is no such
-/// thing in `text`. Without this check, "layer\d" would select "layerd".
+/// If Python or ECMAScript reads a part of `text` in another way than POSIX does, returns a sentence that names this part
+/// and says what to write instead; else an empty text. Without this check, "layer\d" would select "layerd".
 std::string read_otherwise(std::string_view text) {
   for (size_t at = 0; at < text.size(); ++at) {
     if (text[at] == '[') {
@@ -92,7 +92,7 @@ Result<NamePattern> NamePattern::make(std::string text) {
 bool NamePattern::matches(std::string_view name) const {
   if (name.find('\0') != std::string_view::npos) return compiled_->negated;  // regexec() would end the name there.
   const PlainLocale plain;
-  // A match begins as far to the left as possible and is then as long as possible, so it is the whole name if any is.
+  // Of all matches regexec() gives the one that begins first, and of these the longest: the whole name, if that matches.
   regmatch_t match{};
   const int status = ::regexec(&compiled_->regex, std::string(name).c_str(), 1, &match, 0);
   if (status == REG_ESPACE) raise_exhausted(no_memory(name.size(), "comparing a name with \"" + text_ + "\""));

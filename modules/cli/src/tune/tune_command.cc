@@ -239,11 +239,7 @@ void add_trial_options(arguments::Command& app, TuneArguments& arguments) {
       .check(arguments::in_range(int64_t(0), int64_t(1024)))
       .shows_default()
       .group("Trials");
-  const auto take_bytes = [&arguments](const std::string& text) -> Result<void> {
-    SHOAL_TRY(arguments.memory_bytes, arguments::read_bytes(text));
-    return {};
-  };
-  app.add_call("--memory", take_bytes,
+  app.add_call("--memory", arguments::stores(arguments.memory_bytes, arguments::read_bytes),
                "Memory of all trials together, in bytes or as 2GiB: as many run at a time as fit, by the largest so far")
       .type("BYTES")
       .group("Trials");

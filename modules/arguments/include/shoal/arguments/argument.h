@@ -9,23 +9,23 @@
 
 namespace shoal::arguments {
 
-/// Made by Command::add() and its like. Each function returns this object.
+/// Command::add() makes objects of this class. Each function returns the object itself.
 class Argument {
  public:
-  /// The heading under which the help shows it. Default: none, above all headings.
+  /// The help shows the argument under this heading. Without one it stands above all headings.
   Argument& group(std::string heading) { return set(group_, std::move(heading)); }
-  /// What the help shows for the value: "FILE". Default: INT, NUMBER or TEXT, and nothing for a word in its place.
+  /// The help shows this word for the value, as "FILE". Default: INT, NUMBER or TEXT, and nothing for a word in its place.
   Argument& type(std::string shown) { return set(type_, std::move(shown)); }
-  /// The default, as the help shows it.
+  /// The help shows this text as the default.
   Argument& shows(std::string otherwise) { return set(otherwise_, std::move(otherwise)); }
   /// As shows(), with the value that the variable had when it was added.
   Argument& shows_default() { return shows(current_); }
-  /// The environment variable that stands for the flag where it is not given.
+  /// A flag that is not given takes its value from this environment variable.
   Argument& variable(std::string name) { return set(variable_, std::move(name)); }
-  /// Looks at each text before it is taken. Checks are called in the order in which they were added.
+  /// Adds a function that refuses wrong texts. Such functions are called in the order in which they were added.
   Argument& check(Take check) { return checks_.push_back(std::move(check)), *this; }
   Argument& required() { return set(required_, true); }
-  Argument& hidden() { return set(hidden_, true); }  ///< The help does not show it.
+  Argument& hidden() { return set(hidden_, true); }  ///< The help leaves the argument out.
   /// The name of a flag ("--cluster") beside which this one is refused.
   Argument& excludes(std::string name) { return excludes_.push_back(std::move(name)), *this; }
   /// The name of a flag without which this one is refused.

@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// A command with its arguments and further commands below it: reads a command line by them, and writes the help.
+/// A Command reads a command line, and writes its own help. It has arguments, and may have commands below it.
 #include <functional>
 #include <memory>
 #include <optional>
@@ -17,18 +17,21 @@ class Command;
 /// The value of an environment variable; nothing: it is not set.
 using GetVariable = std::function<std::optional<std::string>(std::string_view name)>;
 
-/// What a command line asks for.
+/// The result of reading a command line.
 struct Reading {
   Command* named = nullptr;                  ///< The command that the words name, or the one that they were read for.
   bool help = false, version = false;        ///< --help, -h or --version is among the words.
-  std::vector<std::string> unexpected = {};  ///< Words that mean nothing, in their order.
-  std::optional<Error> error = {};           ///< The first other mistake.
+  std::vector<std::string> unexpected = {};  ///< The words that are neither flags nor values, in their order.
+  std::optional<Error> error = {};           ///< The first mistake of another kind.
 };
 
-/// Flags are written "--name VALUE" or "--name=VALUE", and switches "--name" or "--name=false". A value may
-/// begin with dashes ("--seed -5"); one that is itself a flag of the command stands behind "=". Each flag is given at most once, unless its
-/// variable is a list; of a switch that is given several times the last one counts. Behind a lone "--" words are no flags.
-/// --help and -h are always there.
+/// "not expected: " and the words.
+std::string not_expected(const std::vector<std::string>& words);
+
+/// Flags are written "--name VALUE" or "--name=VALUE", and switches "--name" or "--name=false". A value may begin with
+/// dashes ("--seed -5"), but a value that is itself a flag of the command has to stand behind "=". Each flag may be given
+/// once, unless its variable is a list. If a switch is given several times, the last one counts. Words behind a lone "--"
+/// are no flags. Every command has --help and -h.
 class Command {
  public:
   Command(std::string name, std::string description, const Command* parent = nullptr)
@@ -47,7 +50,7 @@ class Command {
   Argument& add_call(std::string_view names, Take take, std::string help);
   Argument& add_switch_call(std::string_view names, Take take, std::string help);
 
-  /// Adds a command below this one, which then wants one of those to be named. The reference is valid as long as this
+  /// Adds a command below this one. A command line then has to name one of these. The reference is valid as long as this
   /// object.
   Command& add_command(std::string name, std::string description);
   /// Called by read() if this command is named, and all arguments are taken.

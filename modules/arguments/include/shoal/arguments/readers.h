@@ -1,6 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// What the text of an argument is read as. The sentences of errors follow "--name: ".
+/// Functions that read and check the texts of arguments. The sentences of their errors follow "--name: ".
 #include <concepts>
 #include <functional>
 #include <optional>
@@ -58,8 +58,17 @@ std::string text_of(const T& value) {
 /// Checks. Each refuses with InvalidArgument.
 Result<void> check_positive(const std::string& text);
 Take in_range(double least, double most);
+Take at_least(double least);
 /// A text that is not among `names` is refused with a proposal.
 Take one_of(std::vector<std::string> names);
+/// Stores in `variable` what `read` makes of the text.
+template <class T, class Read>
+Take stores(T& variable, Read read) {
+  return [&variable, read = std::move(read)](const std::string& text) -> Result<void> {
+    SHOAL_TRY(variable, read(text));
+    return {};
+  };
+}
 /// Stores the choice of that name in `variable`; refuses other names with a proposal.
 template <class T, class Value>
 Take stores_choice(T& variable, std::vector<std::pair<std::string, Value>> choices) {

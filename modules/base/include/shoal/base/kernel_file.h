@@ -12,7 +12,7 @@
 
 namespace shoal {
 
-/// The lines of a file. A file that cannot be read has none.
+/// Reads a file line by line. If the file cannot be read, there are no lines.
 class KernelFile {
  public:
   explicit KernelFile(const std::string& path);
