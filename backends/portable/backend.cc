@@ -157,7 +157,7 @@ class PortableBackend final : public Backend {
   /// The rules in docs/arithmetic.md determine all bits of the results, for any instruction set and number of threads. The
   /// member `version` below says which version of these rules applies.
   Numerics numerics(int threads) const override {
-    return {.backend = "portable", .version = "2", .isa = "", .threads = threads, .denormals = Denormals::kKept};
+    return {.backend = "portable", .version = "3", .isa = "", .threads = threads, .denormals = Denormals::kKept};
   }
   KernelSource* kernel_source() override { return &portable_source(); }
   /// bfloat16 is emulated: operands are rounded, and the float32 kernels compute the products.

@@ -12,6 +12,7 @@
 #include "shoal/base/vector_loop.h"
 #include "sources.h"
 #include "threads.h"
+#include "transpose.h"
 
 namespace shoal::backends::portable {
 namespace {
@@ -29,10 +30,9 @@ class ConvGradKernel final : public Kernel {
 
   Result<void> run(const KernelCall& call) override {
     const float* const dy = floats(call.inputs[0]);
-    // Packed windows have zeros where they reach beyond the image. Zeros are multiplied by values of dy, and must give 0.
-    // But 0 * infinity is NaN, so windows that reach beyond the image are packed only if dy is finite.
-    const bool by_taps = c_.groups > 1 || !c_.right.taps_are_neighbours() ||
-                         (c_.right.reaches_beyond() && !all_finite({dy, size_t(call.inputs[0].elements())}));
+    // Zeros to the left and right of the image are multiplied by values of dy, and must give 0. But 0 * infinity is NaN, so
+    // they are only used if dy is finite.
+    const bool by_taps = !in_runs() || (padded() && !all_finite({dy, size_t(call.inputs[0].elements())}));
     float* const sums = reinterpret_cast<float*>(call.scratch);
     // If there are fewer blocks than threads, the work is also divided by the filters' rows.
     const int64_t parts = blocks_ >= threads_ ? 1 : c_.down.taps;
@@ -41,100 +41,140 @@ class ConvGradKernel final : public Kernel {
     parallel_chunks(threads_, blocks_ * parts, 1, bytes, [&](int thread, Chunks& chunks) {
       float* const own = reinterpret_cast<float*>(call.thread_scratch.of(thread));
       for (int64_t unit, end; chunks.next(unit, end);) {
-        const int64_t block = unit / parts, part = unit % parts;
-        float* const to = sums + block * elements();
-        for (int64_t down = part; down < c_.down.taps; down += parts) add_row(call, block, down, by_taps, to, own);
+        const int64_t block = unit / parts;
+        const FilterRows filter{
+            .first = unit % parts, .step = parts, .by_taps = by_taps, .sums = sums + block * elements()};
+        add_block(call, block, filter, own);
       }
     });
     join(sums, floats(call.outputs[0]));
     return {};
   }
   size_t scratch_bytes() const override { return size_t(blocks_ * elements()) * sizeof(float); }
-  size_t thread_scratch_bytes() const override {
-    return size_t(packed_dy() + kPixelsTogether * row_of_window()) * sizeof(float);
-  }
+  size_t thread_scratch_bytes() const override { return size_t(packed_dy() + padded_rows()) * sizeof(float); }
   std::string implementation() const override { return "portable: panels"; }
 
  private:
   static constexpr int64_t kBlocksMax = 16, kPartialFloatsMax = int64_t(1) << 18;
-  // The windows of so many pixels of the convolution's result are collected, and then multiplied by dy together. So the
-  // sums are read and written only once for all of these pixels. Rows with more pixels are divided.
+  // So many pixels of the convolution's result are multiplied together: several of its rows, or a part of one. So the sums
+  // are read and written only once for all of these pixels.
   static constexpr int64_t kPixelsTogether = kLeftBlockDepth;
+
+  /// The rows of the filters whose sums are computed together: first, first + step, ...
+  struct FilterRows {
+    int64_t first, step;
+    bool by_taps;  ///< True if each tap is a product of its own, which leaves out what lies beyond the image.
+    float* sums;   ///< For all rows of all filters.
+  };
+  /// Rows [first, first + count) of a result, in the image number `image` and one group.
+  struct ResultRows {
+    int64_t image, group, first, count;
+  };
+  /// The gradients of the pixels [begin, begin + count) of several rows of a result, as panels (panels.h) of panel_rows rows.
+  struct PackedPixels {
+    const float* panels;
+    int64_t panel_rows;
+    int64_t begin, count;
+  };
 
   int64_t elements() const { return c_.groups * c_.filters * c_.channels * c_.taps(); }
   int64_t pixel() const { return c_.groups * c_.channels; }
-  int64_t row_of_window() const { return c_.right.taps * c_.channels; }
-  int64_t packed_dy() const { return packed_floats(kPixelsTogether, c_.filters); }
+  /// True if a row of a window is contiguous in memory.
+  bool in_runs() const { return c_.groups == 1 && c_.right.taps_are_neighbours(); }
+  bool padded() const { return c_.right.reaches_beyond(); }
+  /// True if dy has the layout of a packed matrix.
+  bool is_panel() const { return c_.groups == 1 && c_.filters == kPanelColumns; }
+  int64_t packed_dy() const { return is_panel() ? 0 : packed_floats(kPixelsTogether, c_.filters); }
+  int64_t rows_together() const { return std::clamp<int64_t>(kPixelsTogether / c_.right.out, 1, c_.down.out); }
+  int64_t padded_rows() const {
+    if (!in_runs() || !padded()) return 0;
+    const int64_t rows = (rows_together() - 1) * c_.down.stride + (c_.down.taps - 1) * c_.down.dilation + 1;
+    return std::min(rows, c_.down.in) * c_.right.seen() * c_.channels;
+  }
+  /// The row of the image that tap `down` of the filters uses for row `row` of the result.
+  int64_t image_row(int64_t row, int64_t down) const {
+    return row * c_.down.stride + c_.down.begin + down * c_.down.dilation;
+  }
 
-  /// Computes the sums for row `down` of all filters: adds the products of all images of one block.
-  void add_row(const KernelCall& call, int64_t block, int64_t down, bool by_taps, float* sums, float* own) const {
-    const int64_t size = c_.right.taps * c_.channels * c_.filters, out_all = c_.groups * c_.filters;
-    const auto [first, last] = inside(c_.down, down);
+  /// Computes the sums for some rows of all filters: adds the products of all images of one block.
+  void add_block(const KernelCall& call, int64_t block, const FilterRows& filter, float* own) const {
     for (int64_t group = 0; group < c_.groups; ++group) {
-      float* const to = sums + (group * c_.down.taps + down) * size;
-      std::fill_n(to, size, 0.0f);
-      int64_t held = 0;  // The number of pixels of the result that are packed but not multiplied yet.
+      for (int64_t down = filter.first; down < c_.down.taps; down += filter.step) {
+        std::fill_n(sums_of(filter, group, down), row_of_filters(), 0.0f);
+      }
       for (int64_t n = c_.images * block / blocks_; n < c_.images * (block + 1) / blocks_; ++n) {
-        for (int64_t row = first; row < last; ++row) {
-          const int64_t h = row * c_.down.stride + c_.down.begin + down * c_.down.dilation;
-          const float* dy = floats(call.inputs[0]) + (n * c_.down.out + row) * c_.right.out * out_all + group * c_.filters;
-          const float* const x =
-              floats(call.inputs[1]) + (n * c_.down.in + h) * c_.right.in * pixel() + group * c_.channels;
-          for (int64_t j = 0; j < c_.right.out;) {
-            const int64_t count = std::min(c_.right.out - j, kPixelsTogether - held);
-            pack_results(dy + j * out_all, out_all, count, own + held * kPanelColumns);
-            if (by_taps) {
-              add_taps(x, own, j, count, to);
-            } else {
-              put_windows(x, j, count, own + packed_dy() + held * row_of_window());
-              held += count;
-            }
-            if (held == kPixelsTogether) add_windows(std::exchange(held, 0), own, to);
-            j += count;
-          }
+        for (int64_t row = 0; row < c_.down.out; row += rows_together()) {
+          add_rows(call, {n, group, row, std::min(rows_together(), c_.down.out - row)}, filter, own);
         }
       }
-      if (held > 0) add_windows(held, own, to);
+    }
+  }
+  int64_t row_of_filters() const { return c_.right.taps * c_.channels * c_.filters; }
+  float* sums_of(const FilterRows& filter, int64_t group, int64_t down) const {
+    return filter.sums + (group * c_.down.taps + down) * row_of_filters();
+  }
+
+  /// Adds the products of some rows of a result and the parts of the image that they use.
+  void add_rows(const KernelCall& call, const ResultRows& rows, const FilterRows& filter, float* own) const {
+    const int64_t out_all = c_.groups * c_.filters, end = rows.first + rows.count;
+    const float* const dy =
+        floats(call.inputs[0]) + (rows.image * c_.down.out + rows.first) * c_.right.out * out_all + rows.group * c_.filters;
+    const float* const image =
+        floats(call.inputs[1]) + rows.image * c_.down.in * c_.right.in * pixel() + rows.group * c_.channels;
+    ImageRows x{};
+    if (!filter.by_taps) {
+      const int64_t last_tap = c_.down.taps - 1 - (c_.down.taps - 1 - filter.first) % filter.step;
+      x = image_rows(image, c_.right, c_.channels, std::max<int64_t>(image_row(rows.first, filter.first), 0),
+                     std::min(image_row(end - 1, last_tap) + 1, c_.down.in), own + packed_dy());
+    }
+    for (int64_t begin = 0; begin < c_.right.out; begin += kPixelsTogether) {
+      const int64_t count = std::min(c_.right.out - begin, kPixelsTogether);
+      PackedPixels pixels{dy + begin * out_all, rows.count * count, begin, count};
+      if (!is_panel()) {
+        pack({pixels.panels, out_all}, pixels.panel_rows, c_.filters, 1.0f, own);
+        pixels.panels = own;
+      }
+      for (int64_t down = filter.first; down < c_.down.taps; down += filter.step) {
+        const Span on_image = inside(c_.down, down);
+        const int64_t first = std::max(on_image.first, rows.first), last = std::min(on_image.last, end);
+        if (first >= last) continue;
+        float* const sums = sums_of(filter, rows.group, down);
+        PackedPixels used = pixels;
+        used.panels += (first - rows.first) * count * kPanelColumns;
+        if (filter.by_taps) {
+          for (int64_t row = first; row < last; ++row, used.panels += count * kPanelColumns) {
+            add_taps(image + image_row(row, down) * c_.right.in * pixel(), used, sums);
+          }
+        } else {
+          const int64_t step = c_.right.stride * c_.channels;
+          multiply({.a = {x.row(image_row(first, down)) + begin * step, 1, step},
+                    .packed = used.panels,
+                    .packed_depth = used.panel_rows,
+                    .c = sums,
+                    .c_stride = c_.filters,
+                    .rows = c_.right.taps * c_.channels,
+                    .depth = count,
+                    .columns = c_.filters,
+                    .runs = last - first,
+                    .run_stride = c_.down.stride * x.stride,
+                    .accumulate = true});
+        }
+      }
     }
   }
 
-  /// Packs `count` rows of dy, one for each pixel of the result, into panels (panels.h). `to` is the place of the first
-  /// of these rows in the first panel.
-  void pack_results(const float* dy, int64_t stride, int64_t count, float* to) const {
-    for (int64_t column = 0; column < c_.filters; column += kPanelColumns) {
-      pack({dy + column, stride}, count, std::min(kPanelColumns, c_.filters - column), 1.0f, to + column * kPixelsTogether);
-    }
-  }
-
-  void put_windows(const float* row, int64_t first, int64_t count, float* to) const {
-    for (int64_t j = first; j < first + count; ++j, to += row_of_window()) {
-      copy_pixels(row, c_.right.in, c_.channels, j * c_.right.stride + c_.right.begin, c_.right.taps, to);
-    }
-  }
-
-  void add_windows(int64_t held, float* own, float* sums) const {
-    multiply({.a = {own + packed_dy(), 1, row_of_window()},
-              .packed = own,
-              .packed_depth = kPixelsTogether,
-              .c = sums,
-              .c_stride = c_.filters,
-              .rows = row_of_window(),
-              .depth = held,
-              .columns = c_.filters,
-              .accumulate = true});
-  }
-
-  /// For the result's pixels [begin, begin + count) of a row: adds dy times the pixel of x that a tap of the filter reads,
-  /// for one tap after another. Skips a tap where it lies beyond the image.
-  void add_taps(const float* x, const float* packed, int64_t begin, int64_t count, float* sums) const {
+  /// For some pixels of one row of the result: adds dy times the pixel of x that a tap of the filter reads, for one tap after
+  /// another. Skips a tap where it lies beyond the image.
+  void add_taps(const float* x, const PackedPixels& pixels, float* sums) const {
     for (int64_t right = 0; right < c_.right.taps; ++right) {
       const Span on_image = inside(c_.right, right);
-      const int64_t first = std::max(on_image.first, begin), last = std::min(on_image.last, begin + count);
+      const int64_t first = std::max(on_image.first, pixels.begin);
+      const int64_t last = std::min(on_image.last, pixels.begin + pixels.count);
       if (first >= last) continue;
       const int64_t w = first * c_.right.stride + c_.right.begin + right * c_.right.dilation;
       multiply({.a = {x + w * pixel(), 1, c_.right.stride * pixel()},
-                .packed = packed + (first - begin) * kPanelColumns,
-                .packed_depth = kPixelsTogether,
+                .packed = pixels.panels + (first - pixels.begin) * kPanelColumns,
+                .packed_depth = pixels.panel_rows,
                 .c = sums + right * c_.channels * c_.filters,
                 .c_stride = c_.filters,
                 .rows = c_.channels,
@@ -151,19 +191,20 @@ class ConvGradKernel final : public Kernel {
       for (int64_t block = 1; block < blocks_; ++block)
         add_to(sums + begin, sums + block * elements() + begin, end - begin);
     });
+    // The weights of a filter are contiguous in dw: `outer` runs of `run` weights, which are inputs or the taps of an input.
     const int64_t plane = c_.channels * c_.filters, together = 16;
+    const bool one_tap = c_.taps() == 1;
+    const int64_t outer = one_tap ? 1 : c_.channels, run = one_tap ? c_.channels : c_.taps();
+    const int64_t run_stride = one_tap ? c_.filters : plane;
     const int64_t groups_of_filters = (c_.filters + together - 1) / together;
     parallel_for(threads_, c_.groups * groups_of_filters, bytes, [&](int64_t begin, int64_t end) {
       for (int64_t piece = begin; piece < end; ++piece) {
         const int64_t group = piece / groups_of_filters, first = piece % groups_of_filters * together;
-        const int64_t count = std::min(together, c_.filters - first);
         const float* const from = sums + group * c_.taps() * plane + first;
-        float* const to = dw + (group * c_.filters + first) * c_.channels * c_.taps();
-        for (int64_t i = 0; i < c_.channels; ++i) {
-          for (int64_t tap = 0; tap < c_.taps(); ++tap) {
-            const float* const row = from + tap * plane + i * c_.filters;
-            for (int64_t o = 0; o < count; ++o) to[(o * c_.channels + i) * c_.taps() + tap] = row[o];
-          }
+        float* const to = dw + (group * c_.filters + first) * outer * run;
+        for (int64_t i = 0; i < outer; ++i) {
+          transpose(from + i * c_.filters, run_stride, run, std::min(together, c_.filters - first), 1.0f,
+                    [&](int64_t filter) { return to + (filter * outer + i) * run; });
         }
       }
     });

@@ -7,18 +7,43 @@
 #include "requests.h"
 #include "shoal/base/finite.h"
 #include "threads.h"
+#include "transpose.h"
 
 namespace shoal::backends::portable {
 namespace {
 
-/// If a row of a window has fewer elements than this, all rows of the window are joined to one long row before they are
-/// multiplied. Products of short rows would spend too much of their time on reading and writing the sums.
-constexpr int64_t kShortRow = 32;
-
 /// True if a row of a window is contiguous in memory.
 bool rows_are_runs(const Correlation& c) { return c.groups == 1 && c.right.taps_are_neighbours(); }
-int64_t row_depth(const Correlation& c) { return c.right.taps * c.in_channels; }
-bool takes_windows(const Correlation& c) { return rows_are_runs(c) && c.down.taps > 1 && row_depth(c) < kShortRow; }
+
+/// How many rows of the image `count` rows of results use, those between them and beyond the image included.
+int64_t rows_seen(const Correlation& c, int64_t count) {
+  return (count - 1) * c.down.stride + (c.down.taps - 1) * c.down.dilation + 1;
+}
+/// The floats of a row of the image that is padded with zeros.
+int64_t floats_of_row(const Correlation& c) { return c.right.seen() * c.in_channels; }
+/// So many rows of results share the copies of the image's rows. More would save little, and the copies would leave the
+/// first caches.
+int64_t rows_together(const Correlation& c) {
+  constexpr int64_t kRows = 8, kFloats = int64_t(1) << 14;
+  int64_t count = kRows;
+  while (count > 1 && rows_seen(c, count) * floats_of_row(c) > kFloats) --count;
+  return count;
+}
+
+/// Where the weights of tap number `tap` begin in memory.
+int64_t place_of_tap(const Correlation& c, int64_t tap) {
+  const int64_t down = tap / c.right.taps, right = tap % c.right.taps;
+  return (c.down.tap_begin + down * c.down.tap_step) * c.filter_width + c.right.tap_begin + right * c.right.tap_step;
+}
+
+/// The tap of each weight of a filter; empty if the correlation does not use all weights of a filter, or if it has only one.
+std::vector<int64_t> taps_in_memory(const Correlation& c) {
+  const int64_t taps = c.down.taps * c.right.taps;
+  if (taps == 1 || taps != std::min(c.in_step, c.out_step)) return {};
+  std::vector<int64_t> result(static_cast<size_t>(taps));
+  for (int64_t tap = 0; tap < taps; ++tap) result[size_t(place_of_tap(c, tap))] = tap;
+  return result;
+}
 
 }  // namespace
 
@@ -29,11 +54,18 @@ Span inside(const Axis& axis, int64_t tap) {
   return {std::min(first, axis.out), std::clamp(last, std::min(first, axis.out), axis.out)};
 }
 
-void copy_pixels(const float* row, int64_t width, int64_t channels, int64_t begin, int64_t count, float* to) {
-  const int64_t first = std::clamp<int64_t>(-begin, 0, count), last = std::clamp(width - begin, first, count);
-  std::fill_n(to, first * channels, 0.0f);
-  std::copy_n(row + (begin + first) * channels, (last - first) * channels, to + first * channels);
-  std::fill_n(to + last * channels, (count - last) * channels, 0.0f);
+ImageRows image_rows(const float* image, const Axis& right, int64_t channels, int64_t first, int64_t last, float* copies) {
+  const int64_t stride = right.in * channels;
+  if (!right.reaches_beyond()) return {.data = image + right.begin * channels, .first = 0, .stride = stride};
+  const int64_t pixels = right.seen(), begin = std::clamp<int64_t>(-right.begin, 0, pixels);
+  const int64_t end = std::clamp(right.in - right.begin, begin, pixels);
+  float* to = copies;
+  for (int64_t h = first; h < last; ++h, to += pixels * channels) {
+    std::fill_n(to, begin * channels, 0.0f);
+    std::copy_n(image + h * stride + (right.begin + begin) * channels, (end - begin) * channels, to + begin * channels);
+    std::fill_n(to + end * channels, (pixels - end) * channels, 0.0f);
+  }
+  return {.data = copies, .first = first, .stride = pixels * channels};
 }
 
 /// A row of results, and the image from which it is computed.
@@ -49,11 +81,10 @@ CorrelationKernel::CorrelationKernel(const KernelRequest& request, std::vector<C
     : threads_(request.threads), keeps_(request.input_is_variable[1]), biased_(biased), relu_(relu) {
   for (const Correlation& part : parts) {
     const bool padded = part.depth() > 0 && part.right.reaches_beyond();
-    parts_.push_back({part, packed_, padded});
+    parts_.push_back({part, packed_, padded, taps_in_memory(part)});
     packed_ += part.groups * part.packed_floats_of_group();
-    int64_t floats = 0;
-    if (rows_are_runs(part) && padded) floats += part.right.seen() * part.in_channels;
-    if (takes_windows(part)) floats += part.right.out * part.depth();
+    if (!padded || !rows_are_runs(part)) continue;
+    const int64_t rows = std::min(rows_seen(part, rows_together(part)), part.down.in), floats = rows * floats_of_row(part);
     own_bytes_ = std::max(own_bytes_, size_t(floats) * sizeof(float));
   }
   if (keeps_) kept_ = Buffer::allocate(packed_bytes());
@@ -63,14 +94,19 @@ CorrelationKernel::CorrelationKernel(const KernelRequest& request, std::vector<C
 void CorrelationKernel::pack_part(const Part& part, const float* filters, int64_t group, int64_t panel) const {
   const Correlation& c = part.shape;
   const int64_t column = panel * kPanelColumns, columns = std::min(kPanelColumns, c.out_channels - column);
-  float* to = filters_ + part.packed + group * c.packed_floats_of_group() + column * c.depth();
+  const int64_t matrix = c.in_channels * kPanelColumns;
+  float* const to = filters_ + part.packed + group * c.packed_floats_of_group() + column * c.depth();
   const float* const from = filters + group * c.group_step + column * c.out_step;
-  for (int64_t down = 0; down < c.down.taps; ++down) {
-    for (int64_t right = 0; right < c.right.taps; ++right, to += c.in_channels * kPanelColumns) {
-      const int64_t tap =
-          (c.down.tap_begin + down * c.down.tap_step) * c.filter_width + c.right.tap_begin + right * c.right.tap_step;
-      pack({from + tap, c.in_step, c.out_step}, c.in_channels, columns, 1.0f, to);
+  if (part.taps.empty()) {
+    for (int64_t tap = 0; tap < c.down.taps * c.right.taps; ++tap) {
+      pack({from + place_of_tap(c, tap), c.in_step, c.out_step}, c.in_channels, columns, 1.0f, to + tap * matrix);
     }
+    return;
+  }
+  if (columns < kPanelColumns) std::fill_n(to, int64_t(part.taps.size()) * matrix, 0.0f);
+  for (int64_t in = 0; in < c.in_channels; ++in) {
+    transpose(from + in * c.in_step, c.out_step, columns, int64_t(part.taps.size()), 1.0f,
+              [&](int64_t i) { return to + part.taps[size_t(i)] * matrix + in * kPanelColumns; });
   }
 }
 
@@ -102,14 +138,36 @@ Result<void> CorrelationKernel::run(const KernelCall& call) {
     parallel_chunks(threads_, rows, together, multiplications / 4, [&](int thread, Chunks& chunks) {
       float* const own = reinterpret_cast<float*>(call.thread_scratch.of(thread));
       for (int64_t first, last; chunks.next(first, last);) {
-        for (int64_t row = first; row < last; ++row) compute_row(part, call, row, own);
+        for (int64_t row = first, count; row < last; row += count) {
+          count = std::min({rows_together(c), last - row, c.down.out - row % c.down.out});
+          compute_rows(part, call, row, count, own);
+        }
       }
     });
   }
   return {};
 }
 
-void CorrelationKernel::compute_row(const Part& part, const KernelCall& call, int64_t row, float* own) const {
+/// True if each tap of the filters is a product of its own.
+bool CorrelationKernel::goes_by_taps(const Part& part) const {
+  return !rows_are_runs(part.shape) || (part.padded && !finite_);
+}
+
+/// Computes `count` rows of results, which belong to one image.
+void CorrelationKernel::compute_rows(const Part& part, const KernelCall& call, int64_t first, int64_t count,
+                                     float* own) const {
+  const Correlation& c = part.shape;
+  ImageRows rows{};
+  if (!goes_by_taps(part)) {
+    const float* const image = floats(call.inputs[0]) + first / c.down.out * c.down.in * c.right.in * c.in_channels;
+    const int64_t top = first % c.down.out * c.down.stride + c.down.begin;
+    rows = image_rows(image, c.right, c.in_channels, std::max<int64_t>(top, 0),
+                      std::min(top + rows_seen(c, count), c.down.in), own);
+  }
+  for (int64_t row = first; row < first + count; ++row) compute_row(part, call, row, rows);
+}
+
+void CorrelationKernel::compute_row(const Part& part, const KernelCall& call, int64_t row, const ImageRows& rows) const {
   const Correlation& c = part.shape;
   const int64_t image = row / c.down.out, i = row % c.down.out;
   const int64_t in_all = c.groups * c.in_channels, out_all = c.groups * c.out_channels;
@@ -124,12 +182,10 @@ void CorrelationKernel::compute_row(const Part& part, const KernelCall& call, in
                     .packed = filters_ + part.packed + group * c.packed_floats_of_group(),
                     .target = target + group * c.out_channels,
                     .target_stride = target_stride};
-    if (!rows_are_runs(c) || (part.padded && !finite_)) {
+    if (goes_by_taps(part)) {
       by_taps(part, whole);
-    } else if (takes_windows(c) && finite_) {
-      by_windows(part, whole, own);
     } else {
-      by_rows(part, whole, own);
+      by_rows(part, whole, rows);
     }
   }
   finish_rows(target, target_stride, c.right.out, out_all, biased_ ? floats(call.inputs[2]) : nullptr, relu_);
@@ -137,74 +193,35 @@ void CorrelationKernel::compute_row(const Part& part, const KernelCall& call, in
 
 namespace {
 
+/// The range of taps that lie on the image, of which tap 0 has the position `top`.
+Span taps_inside(const Axis& axis, int64_t top) {
+  const int64_t first = top >= 0 ? 0 : (-top + axis.dilation - 1) / axis.dilation;
+  const int64_t last = axis.in <= top ? 0 : (axis.in - 1 - top) / axis.dilation + 1;
+  return {std::min(first, axis.taps), std::clamp(last, std::min(first, axis.taps), axis.taps)};
+}
+
 void zero_rows(float* target, int64_t stride, int64_t rows, int64_t columns) {
   for (int64_t row = 0; row < rows; ++row) std::fill_n(target + row * stride, columns, 0.0f);
 }
 
 }  // namespace
 
-/// Computes a row of results as a sum of products, one for each row of the filters. Each product reads a single row of the
-/// image.
-void CorrelationKernel::by_rows(const Part& part, const Row& row, float* own) const {
+/// Computes a row of results by one product. Each of its runs reads one row of the image.
+void CorrelationKernel::by_rows(const Part& part, const Row& row, const ImageRows& rows) const {
   const Correlation& c = part.shape;
-  const int64_t depth = row_depth(c);
-  bool begun = false;
-  for (int64_t t = 0; t < c.down.taps; ++t) {
-    const int64_t h = row.top + t * c.down.dilation;
-    if (h < 0 || h >= c.down.in) continue;
-    const float* from = row.image + h * c.right.in * c.in_channels;
-    if (part.padded) {
-      copy_pixels(from, c.right.in, c.in_channels, c.right.begin, c.right.seen(), own);
-      from = own;
-    } else {
-      from += c.right.begin * c.in_channels;
-    }
-    multiply({.a = {from, c.right.stride * c.in_channels},
-              .packed = row.packed + t * depth * kPanelColumns,
-              .packed_depth = c.depth(),
-              .c = row.target,
-              .c_stride = row.target_stride,
-              .rows = c.right.out,
-              .depth = depth,
-              .columns = c.out_channels,
-              .accumulate = begun});
-    begun = true;
-  }
-  if (!begun) zero_rows(row.target, row.target_stride, c.right.out, c.out_channels);
-}
-
-/// For filters with short rows: copies all rows of a window into one long row. The long rows of all windows form a matrix,
-/// so a single product computes the row of results.
-void CorrelationKernel::by_windows(const Part& part, const Row& row, float* own) const {
-  const Correlation& c = part.shape;
-  const int64_t depth = row_depth(c), step = c.right.stride * c.in_channels;
-  float* const padded = own;
-  float* const windows = own + (part.padded ? c.right.seen() * c.in_channels : 0);
-  for (int64_t t = 0; t < c.down.taps; ++t) {
-    const int64_t h = row.top + t * c.down.dilation;
-    float* to = windows + t * depth;
-    if (h < 0 || h >= c.down.in) {
-      for (int64_t j = 0; j < c.right.out; ++j, to += c.depth()) std::fill_n(to, depth, 0.0f);
-      continue;
-    }
-    const float* from = row.image + h * c.right.in * c.in_channels;
-    if (part.padded) {
-      copy_pixels(from, c.right.in, c.in_channels, c.right.begin, c.right.seen(), padded);
-      from = padded;
-    } else {
-      from += c.right.begin * c.in_channels;
-    }
-    for (int64_t j = 0; j < c.right.out; ++j, to += c.depth(), from += step) {
-      for (int64_t k = 0; k < depth; ++k) to[k] = from[k];
-    }
-  }
-  multiply({.a = {windows, c.depth()},
-            .packed = row.packed,
+  const auto [first, last] = taps_inside(c.down, row.top);
+  if (first == last) return zero_rows(row.target, row.target_stride, c.right.out, c.out_channels);
+  const int64_t depth = c.right.taps * c.in_channels, top = row.top + first * c.down.dilation;
+  multiply({.a = {rows.row(top), c.right.stride * c.in_channels},
+            .packed = row.packed + first * depth * kPanelColumns,
+            .packed_depth = c.depth(),
             .c = row.target,
             .c_stride = row.target_stride,
             .rows = c.right.out,
-            .depth = c.depth(),
-            .columns = c.out_channels});
+            .depth = depth,
+            .columns = c.out_channels,
+            .runs = last - first,
+            .run_stride = c.down.dilation * rows.stride});
 }
 
 /// Computes a row of results as a sum of products, one for each tap of the filters. Each product computes only the results

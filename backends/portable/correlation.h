@@ -2,12 +2,12 @@
 #pragma once
 /// Correlations of images with filters, computed as products of packed panels (panels.h). Convolutions use them, and so do
 /// the gradients for the image, which consist of one correlation for each phase of the strides. The filters are packed.
-/// Most of the image is read where it lies: copied are only image rows that have to be padded with zeros, and windows
-/// whose rows are very short.
+/// Most of the image is read where it lies: copied are only image rows that have to be padded with zeros.
 ///
-/// Each element of a result is one sum in the order of the filter's rows, columns and input channels, including zeros
-/// beyond the image. If filters have weights that are not finite, positions beyond the image are left out of the sums
-/// instead, since zero times infinity is NaN. How threads divide the rows does not change a bit of the results.
+/// Each element of a result is one sum in the order of the filter's rows, columns and input channels. It includes zeros to
+/// the left and right of the image, and no rows above or below it. If filters have weights that are not finite, all
+/// positions beyond the image are left out of the sums, since zero times infinity is NaN. How threads divide the rows does
+/// not change a bit of the results.
 #include <vector>
 
 #include "panels.h"
@@ -52,9 +52,16 @@ struct Span {
 };
 Span inside(const Axis& axis, int64_t tap);
 
-/// Copies `count` pixels of a row of an image, from pixel `begin` on. The row has `width` pixels; pixels beyond it are
-/// zeros.
-void copy_pixels(const float* row, int64_t width, int64_t channels, int64_t begin, int64_t count, float* to);
+/// Rows of an image. Row h begins at row(h), with the first pixel that a window uses.
+struct ImageRows {
+  const float* data;
+  int64_t first, stride;
+
+  const float* row(int64_t h) const { return data + (h - first) * stride; }
+};
+/// The rows [first, last) of an image, which lie where they are or, if windows reach beyond the image to the left or right, are
+/// copied to `copies` with zeros around them. A copy of a row consists of right.seen() pixels.
+ImageRows image_rows(const float* image, const Axis& right, int64_t channels, int64_t first, int64_t last, float* copies);
 
 /// A kernel that consists of one or several correlations, which write disjoint parts of one result. Input 0 is the image,
 /// input 1 the filters, input 2 a bias if `biased`.
@@ -73,14 +80,17 @@ class CorrelationKernel final : public Kernel {
     Correlation shape;
     int64_t packed;  // The offset of this part's packed filters, in floats.
     bool padded;     // True if windows reach beyond the image to the left or right.
+    /// If the correlation uses all weights of a filter: which tap each of them belongs to, in the order of the memory.
+    std::vector<int64_t> taps;
   };
   struct Row;
   size_t packed_bytes() const { return size_t(packed_) * sizeof(float); }
   Result<void> pack_filters(const KernelCall& call);
   void pack_part(const Part& part, const float* filters, int64_t group, int64_t panel) const;
-  void compute_row(const Part& part, const KernelCall& call, int64_t row, float* own) const;
-  void by_rows(const Part& part, const Row& row, float* own) const;
-  void by_windows(const Part& part, const Row& row, float* own) const;
+  bool goes_by_taps(const Part& part) const;
+  void compute_rows(const Part& part, const KernelCall& call, int64_t first, int64_t count, float* own) const;
+  void compute_row(const Part& part, const KernelCall& call, int64_t row, const ImageRows& rows) const;
+  void by_rows(const Part& part, const Row& row, const ImageRows& rows) const;
   void by_taps(const Part& part, const Row& row) const;
 
   int threads_;

@@ -30,9 +30,9 @@ inline void pack(const Strided& b, int64_t depth, int64_t columns, float factor,
 }
 
 struct PanelProduct {
-  Strided a;            ///< [rows, depth]
-  const float* packed;  ///< [packed_depth, columns]; its first `depth` rows are used.
-  int64_t packed_depth = 0;
+  Strided a;                 ///< [rows, depth], the columns of the first run.
+  const float* packed;       ///< [packed_depth, columns]; its first runs * depth rows are used.
+  int64_t packed_depth = 0;  ///< 0 stands for runs * depth.
   /// If not 0, `packed` points to a row-major matrix that is not packed, and this is the distance between its rows in
   /// floats. The number of columns of c must then be a multiple of kPanelColumns. This is faster if c has few rows: packing
   /// is not worth its cost if each packed element is read only a few times.
@@ -40,11 +40,15 @@ struct PanelProduct {
   float* c;          ///< [rows, columns]; overlaps neither factor.
   int64_t c_stride;  ///< Distance between the rows of c.
   int64_t rows, depth, columns;
+  /// `a` may consist of several runs of `depth` columns each, as the windows of an image do that lie on several of its
+  /// rows. Each run begins run_stride floats after the previous one, and is multiplied by the next `depth` rows of the
+  /// packed matrix. All runs belong to one sum.
+  int64_t runs = 1, run_stride = 0;
   bool accumulate = false;  ///< True for c +=, false for c =.
-  /// Memory that the caller needs next, to be prefetched during the product: `depth` rows, ahead_stride floats apart. The
-  /// rows of c are computed in tiles (of eight rows with AVX-512, else of six or fewer). Each tile prefetches one cache
-  /// line of each of the `depth` rows. If plain_stride is set, these cache lines begin at the column of c that is being
-  /// computed. The caller must own all of this memory. Null: nothing is prefetched.
+  /// Memory that the caller needs next, to be prefetched during the product: a row for each row of the packed matrix,
+  /// ahead_stride floats apart. The rows of c are computed in tiles (of eight rows with AVX-512, else of six or fewer). Each
+  /// tile prefetches one cache line of each of these rows. If plain_stride is set, these cache lines begin at the column of
+  /// c that is being computed. The caller must own all of this memory. Null: nothing is prefetched.
   const float* ahead = nullptr;
   int64_t ahead_stride = 0;
 };
@@ -59,10 +63,10 @@ inline void multiply(const PanelProduct& product) { multiply(product, 0, panel_c
 inline constexpr int64_t kLeftBlockRows = 96;
 inline constexpr int64_t kLeftBlockDepth = 256;
 inline constexpr int64_t kLeftBlockFloats = kLeftBlockRows * kLeftBlockDepth;
-/// Computes rows [first, last) of c = a b for an `a` that is the transpose of a row-major matrix (its row_stride is 1). The
-/// bits are those of multiply(). Packs blocks of `a` into `left`, which has room for kLeftBlockFloats floats. Without
-/// packing, the elements that a tile reads one after the other would lie on different cache lines, and with a stride of 4
-/// KiB these lines evict each other.
+/// Computes rows [first, last) of c = a b for an `a` that is the transpose of a row-major matrix (its row_stride is 1) and
+/// has one run. The bits are those of multiply(). Packs blocks of `a` into `left`, which has room for kLeftBlockFloats
+/// floats. Without packing, the elements that a tile reads one after the other would lie on different cache lines, and with
+/// a stride of 4 KiB these lines evict each other.
 void multiply_transposed(const PanelProduct& product, int64_t first, int64_t last, float* left);
 
 }  // namespace shoal::backends::portable

@@ -29,20 +29,23 @@ class LeftRows {
   SHOAL_ALWAYS_INLINE float operator[](int64_t row) const {
     return kLeftPacked ? rows_[0][row] : rows_[row / kTogether][row % kTogether * stride_];
   }
-  SHOAL_ALWAYS_INLINE void next() {
-    unrolled<kAddresses>([&](auto i) __attribute__((always_inline)) { rows_[i.value] += kLeftPacked ? kRows : step_; });
-  }
+  SHOAL_ALWAYS_INLINE void next() { move(kLeftPacked ? kRows : step_); }
+  /// Goes from the end of a run of `depth` columns to the next run.
+  SHOAL_ALWAYS_INLINE void next_run(int64_t depth, int64_t run_stride) { move(run_stride - depth * step_); }
 
  private:
+  SHOAL_ALWAYS_INLINE void move(int64_t floats) {
+    unrolled<kAddresses>([&](auto i) __attribute__((always_inline)) { rows_[i.value] += floats; });
+  }
+
   static constexpr int64_t kTogether = 3, kAddresses = kLeftPacked ? 1 : (kRows + kTogether - 1) / kTogether;
   int64_t stride_, step_;
   const float* rows_[kAddresses];
 };
 
-template <int64_t kRows, int64_t kPanels, bool kLeftPacked, bool kAhead>
+template <int64_t kRows, int64_t kVectors, bool kLeftPacked, bool kAhead>
 SHOAL_ALWAYS_INLINE void multiply_tile(const PanelTile& tile) {
-  constexpr int64_t kVectors = kPanelColumns / kLanes * kPanels;
-  constexpr int64_t kColumns = kPanelColumns * kPanels;
+  constexpr int64_t kColumns = kVectors * kLanes;
   Vector sums[kRows][kVectors];
   float edge[kRows][kColumns];  // Sums of a tile that is wider than the remaining columns of c.
   const bool whole = tile.columns == kColumns;
@@ -67,24 +70,28 @@ SHOAL_ALWAYS_INLINE void multiply_tile(const PanelTile& tile) {
   }
   LeftRows<kRows, kLeftPacked> left(tile);
   const float *panel = tile.panel, *ahead = tile.ahead;
-  for (int64_t k = 0; k < tile.depth; ++k) {
-    if constexpr (kAhead) {
-      __builtin_prefetch(ahead);
-      ahead += tile.ahead_stride;
-    }
-    Vector factors[kVectors];
-    unrolled<kVectors>([&](auto v) __attribute__((always_inline)) {
-      constexpr int64_t kLane = v.value * kLanes;
-      factors[v.value] = load(panel + kLane / kPanelColumns * tile.panel_stride + kLane % kPanelColumns);
-    });
-    unrolled<kRows>([&](auto row) __attribute__((always_inline)) {
-      const Vector factor = spread(left[row.value]);
+  for (int64_t run = tile.runs;;) {
+    for (int64_t k = 0; k < tile.depth; ++k) {
+      if constexpr (kAhead) {
+        __builtin_prefetch(ahead);
+        ahead += tile.ahead_stride;
+      }
+      Vector factors[kVectors];
       unrolled<kVectors>([&](auto v) __attribute__((always_inline)) {
-        sums[row.value][v.value] = fused(factors[v.value], factor, sums[row.value][v.value]);
+        constexpr int64_t kLane = v.value * kLanes;
+        factors[v.value] = load(panel + kLane / kPanelColumns * tile.panel_stride + kLane % kPanelColumns);
       });
-    });
-    left.next();
-    panel += tile.panel_row_stride;
+      unrolled<kRows>([&](auto row) __attribute__((always_inline)) {
+        const Vector factor = spread(left[row.value]);
+        unrolled<kVectors>([&](auto v) __attribute__((always_inline)) {
+          sums[row.value][v.value] = fused(factors[v.value], factor, sums[row.value][v.value]);
+        });
+      });
+      left.next();
+      panel += tile.panel_row_stride;
+    }
+    if (kLeftPacked || --run == 0) break;
+    left.next_run(tile.depth, tile.run_stride);
   }
   for_sums([&](auto row, auto v) __attribute__((always_inline)) {
     store(c + row.value * c_stride + v.value * kLanes, sums[row.value][v.value]);
@@ -101,13 +108,13 @@ SHOAL_ALWAYS_INLINE int64_t tile_rows(int64_t rows) {
   return (rows + tiles - 1) / tiles;
 }
 
-template <int64_t kPanels, bool kLeftPacked, bool kAhead>
+template <int64_t kVectors, bool kLeftPacked, bool kAhead>
 SHOAL_ALWAYS_INLINE void multiply_tiles(PanelTile tile, int64_t rows) {
   while (rows > 0) {
     const int64_t count = tile_rows(rows);
     with_count<kTileRowsMax>(
         count, [&](auto known) __attribute__((always_inline)) {
-          multiply_tile<decltype(known)::value, kPanels, kLeftPacked, kAhead>(tile);
+          multiply_tile<decltype(known)::value, kVectors, kLeftPacked, kAhead>(tile);
         });
     tile.a += tile.left_packed ? count * tile.depth : count * tile.a_row_stride;
     tile.c += count * tile.c_stride;
@@ -118,14 +125,20 @@ SHOAL_ALWAYS_INLINE void multiply_tiles(PanelTile tile, int64_t rows) {
 
 template <int64_t kPanels>
 SHOAL_ALWAYS_INLINE void multiply_tiles(const PanelTile& tile, int64_t rows) {
-  if (tile.left_packed) return multiply_tiles<kPanels, true, false>(tile, rows);
-  tile.ahead ? multiply_tiles<kPanels, false, true>(tile, rows) : multiply_tiles<kPanels, false, false>(tile, rows);
+  constexpr int64_t kVectors = kPanelColumns / kLanes * kPanels;
+  if (tile.left_packed) return multiply_tiles<kVectors, true, false>(tile, rows);
+  tile.ahead ? multiply_tiles<kVectors, false, true>(tile, rows) : multiply_tiles<kVectors, false, false>(tile, rows);
 }
 
 /// Computes all rows of a tile that is up to kTilePanelsMax panels wide.
 void multiply_rows(const PanelTile& tile, int64_t rows) {
   if constexpr (kTilePanelsMax == 2) {
     if (tile.columns > kPanelColumns) return multiply_tiles<2>(tile, rows);
+  }
+  // Convolutions with few filters use only one half of a panel. Its other half is zeros.
+  if constexpr (constexpr int64_t kHalf = kPanelColumns / 2; kFusedInOne && kLanes <= kHalf) {
+    if (tile.columns <= kHalf && !tile.left_packed && !tile.ahead)
+      return multiply_tiles<kHalf / kLanes, false, false>(tile, rows);
   }
   multiply_tiles<1>(tile, rows);
 }

@@ -19,12 +19,13 @@ struct PanelTile {
   const float* panel;
   int64_t panel_stride;      ///< The distance from a panel to the next one.
   int64_t panel_row_stride;  ///< The distance between the rows of a panel; more than its width if not packed.
-  int64_t depth;
+  int64_t depth;             ///< The number of columns in one run of `a`.
+  int64_t runs, run_stride;  ///< See PanelProduct. If left_packed, there is one run.
   float* c;
   int64_t c_stride;
   int64_t columns;
   bool accumulate;
-  const float* ahead;  ///< Null, or memory to prefetch: `depth` rows, one cache line of each.
+  const float* ahead;  ///< Null, or memory to prefetch: a row for each row of the panel, one cache line of each.
   int64_t ahead_stride;
 };
 

@@ -26,7 +26,7 @@ struct Drawn {
     const uint64_t kind = random.below(5);  // Depthwise, in two groups, or in one.
     const int64_t groups = kind == 0 ? 1 + up_to(40) : kind == 1 ? 2 : 1;
     const int64_t channels = kind == 0 ? 1 : kind == 1 ? 8 * up_to(2) : up_to(20);
-    const int64_t filters = kind == 0 ? 1 : kind == 1 ? 8 * up_to(2) : up_to(40);
+    const int64_t filters = kind == 0 ? 1 : kind == 1 ? 8 * up_to(2) : random.below(4) == 0 ? 16 : up_to(40);
     kernel = {filters * groups, channels, up_to(4), up_to(5)};
     options = {.strides = {up_to(3), up_to(3)}, .dilations = {up_to(3), up_to(3)}, .groups = groups};
     const int64_t high = (kernel[2] - 1) * options.dilations[0] + 1, wide = (kernel[3] - 1) * options.dilations[1] + 1;
@@ -35,7 +35,7 @@ struct Drawn {
     options.padding = Padding::explicit_sizes(top, bottom, left, right);
     // As large as a window, less what the border gives, and some more.
     x = {up_to(3), std::max<int64_t>(1, high - top - bottom) + up_to(12),
-         std::max<int64_t>(1, wide - left - right) + up_to(20), channels * groups};
+         std::max<int64_t>(1, wide - left - right) + up_to(random.below(10) == 0 ? 700 : 20), channels * groups};
   }
   std::string text() const {
     std::string text = "x " + to_string(x) + ", kernel " + to_string(kernel) + ", groups " + std::to_string(options.groups);

@@ -104,6 +104,26 @@ TEST_P(Panels, AddToWhatIsThere) {
   EXPECT_EQ(run_transposed(across, other), c);
 }
 
+TEST_P(Panels, OfSeveralRunsHaveTheSameBits) {
+  for (const int64_t runs : {2, 3, 4, 7}) {
+    if (sizes_.depth % runs != 0) continue;
+    const int64_t depth = sizes_.depth / runs, row_stride = depth + 2, run_stride = sizes_.rows * row_stride + 5;
+    std::vector<float> apart(static_cast<size_t>(runs * run_stride), 9.0f), c = result();
+    for (int64_t row = 0; row < sizes_.rows; ++row) {
+      for (int64_t k = 0; k < sizes_.depth; ++k) {
+        apart[size_t(k / depth * run_stride + row * row_stride + k % depth)] = a_[size_t(row * sizes_.depth + k)];
+      }
+    }
+    PanelProduct product = this->product(c);
+    product.a = {apart.data(), row_stride};
+    product.depth = depth;
+    product.runs = runs;
+    product.run_stride = run_stride;
+    multiply(product);
+    EXPECT_EQ(c, multiplied()) << runs;
+  }
+}
+
 TEST_P(Panels, InPartsAndWithALookAheadHaveTheSameBits) {
   std::vector<float> c = result();
   PanelProduct product = this->product(c);
@@ -123,7 +143,7 @@ INSTANTIATE_TEST_SUITE_P(Portable, Panels,
                                            Sizes{4, 9, 31}, Sizes{5, 2, 33}, Sizes{6, 16, 48}, Sizes{7, 4, 47},
                                            Sizes{8, 33, 64}, Sizes{9, 300, 32}, Sizes{10, 3, 40}, Sizes{11, 5, 18},
                                            Sizes{12, 600, 64}, Sizes{13, 20, 32}, Sizes{25, 257, 65}, Sizes{32, 64, 49},
-                                           Sizes{97, 17, 35}, Sizes{200, 3, 20}));
+                                           Sizes{97, 17, 35}, Sizes{200, 3, 20}, Sizes{5, 700, 40}, Sizes{13, 1200, 16}));
 
 }  // namespace
 }  // namespace shoal::backends::portable
