@@ -236,7 +236,7 @@ ALLOWED = {
         ("modules/cli/src/launch/child_group.*", "thread file host variable edge system",
          "a program in a group of its own, its environment, and PATH"),
         ("modules/cli/src/launch/guard.cc", "thread sleep file network system", "the process that outlives a killed launcher"),
-        ("modules/cli/src/launch/ports.cc", "file network system", "free ports, and who listens at them"),
+        ("modules/cli/src/launch/ports.cc", "network system", "free ports, and who listens at them"),
         ("modules/cli/src/launch/task_output.cc", "file system", "reads pipes"),
         ("modules/cli/src/launch/launcher.cc", "thread edge system",
          "signals, and processes that it adopts; this process's folder, and variables"),
@@ -250,7 +250,8 @@ ALLOWED = {
         ("modules/cli/src/launch/launch_command.cc", "edge", "cores of this machine, and a name for the logs"),
     ],
     "Edges: where a program begins, looks up what it passes in, and prints": [
-        ("modules/cli/src/tool_main.cc", "print edge", "the program's streams, and whether people look at them"),
+        ("modules/cli/src/tool_main.cc", "print file edge system", "the program's streams, and whether people look at them"),
+        ("modules/cli/src/text_output.cc", "print", "writes to the file that it is passed"),
         ("modules/cli/src/this_program.cc", "host", "the file that this process runs, which is to be launched"),
         ("modules/estimator/src/program_commands.cc", "global", "commands that are part of the program, set before its main()"),
         ("modules/cli/src/cli.cc", "edge", "files for the commands, and variables that stand for their flags"),

@@ -89,10 +89,9 @@ STANDARD = re.compile(r"^[a-z_0-9]+$")
 # (docs/decisions/light-headers.md).
 STANDARD_PARTS = {"modules/base/include/shoal/base/std_function.h": "bits/std_function.h",
                   "modules/base/include/shoal/base/time.h": "bits/chrono.h"}
-# What needs std::locale, which adds 0.4 MB to a static program (docs/decisions/small-programs.md), and who may include it.
+# What needs std::locale, which adds 0.4 MB to a static program (docs/decisions/small-programs.md).
 STREAMS = {"fstream", "iomanip", "iosfwd", "iostream", "istream", "locale", "ostream", "regex", "sstream", "streambuf",
            "syncstream"}
-STREAMS_ALLOWED = ["cli"]
 
 
 class Source:
@@ -208,8 +207,8 @@ def check_third_party(source, allowed):
             continue
         if source.layer is None:
             continue
-        if include in STREAMS and source.layer not in STREAMS_ALLOWED:
-            yield number, f"<{include}>: only for {', '.join(STREAMS_ALLOWED)}, since it needs std::locale"
+        if include in STREAMS:
+            yield number, f"<{include}>: for no source of the library or the tool, since it needs std::locale"
         for start, folders in allowed.items():
             if include.startswith(start):
                 if not any((source.name + "/").startswith(folder + "/") for folder in folders):

@@ -24,6 +24,13 @@ std::vector<std::string> lines_of(const std::string& path) {
   return lines;
 }
 
+TEST(SplitText, AtLinesKeepsEmptyOnesAndALastOneWithoutAnEnd) {
+  EXPECT_THAT(split_at_lines("a b\n\nc\n"), ElementsAre("a b", "", "c"));
+  EXPECT_THAT(split_at_lines("\r\nlast"), ElementsAre("\r", "last"));
+  EXPECT_THAT(split_at_lines("\n"), ElementsAre(""));
+  EXPECT_TRUE(split_at_lines("").empty());
+}
+
 TEST(KernelFile, GivesLinesOfAnyLength) {
   const TemporaryFolder folder;
   const std::string wide(100000, 'x');

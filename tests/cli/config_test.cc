@@ -5,25 +5,18 @@
 
 #include <cstdlib>
 #include <nlohmann/json.hpp>
-#include <sstream>
 
-#include "shoal/cli/cli.h"
+#include "fixture.h"
 
-namespace shoal::cli {
+namespace shoal::cli::testing {
 namespace {
 
 using nlohmann::json;
-using testing::ElementsAre;
-using testing::HasSubstr;
-using testing::IsEmpty;
+using ::testing::ElementsAre;
+using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
-struct Outcome {
-  int status = 0;
-  std::vector<json> lines;
-  std::string complaint;
-};
-
-class Config : public testing::Test {
+class Config : public ::testing::Test {
  protected:
   void SetUp() override { TearDown(); }
   void TearDown() override {
@@ -64,39 +57,32 @@ class Config : public testing::Test {
             {"SLURM_STEP_TASKS_PER_NODE", "2(x2)"}};
   }
 
-  static Outcome run(std::vector<const char*> arguments = {}) {
+  static Output run(std::vector<const char*> arguments = {}) {
     arguments.insert(arguments.begin(), {"shoal", "config"});
-    std::istringstream in;
-    std::ostringstream out, err;
-    Outcome outcome;
-    outcome.status = cli_main(int(arguments.size()), arguments.data(), in, out, err);
-    outcome.complaint = err.str();
-    std::istringstream lines(out.str());
-    for (std::string line; std::getline(lines, line);) outcome.lines.push_back(json::parse(line));
-    return outcome;
+    return run_program(arguments);
   }
-  static Outcome run_with(const char* tf_config, std::vector<const char*> arguments = {}) {
+  static Output run_with(const char* tf_config, std::vector<const char*> arguments = {}) {
     setenv("TF_CONFIG", tf_config, 1);
     return run(std::move(arguments));
   }
 };
 
 TEST_F(Config, PrintsLocalModeWhereThereIsNothing) {
-  const Outcome outcome = run();
+  const Output outcome = run();
   EXPECT_EQ(outcome.status, 0);
-  EXPECT_THAT(outcome.complaint, IsEmpty());
-  EXPECT_THAT(outcome.lines,
+  EXPECT_THAT(outcome.err, IsEmpty());
+  EXPECT_THAT(outcome.lines(),
               ElementsAre(json::parse(R"({"source": "local", "mode": "local", "task_type": "worker", "task_id": 0,
       "is_chief": true, "num_ps": 0, "num_workers": 1, "global_id": 0, "rpc_address": "", "rank": null, "size": null,
       "rendezvous": [], "model_dir": null, "service": null, "trial": null, "warnings": []})")));
 }
 
 TEST_F(Config, PrintsTheResolvedTask) {
-  const Outcome outcome =
+  const Output outcome =
       run_with(R"({"cluster": {"chief": ["a:1"], "worker": ["b:1", "c:1"], "ps": ["d:1"]}, "model_dir": "m",
       "task": {"type": "worker", "index": 1, "trial": "7"}, "service": {"x": [1, 2]}})");
   EXPECT_EQ(outcome.status, 0);
-  EXPECT_THAT(outcome.lines,
+  EXPECT_THAT(outcome.lines(),
               ElementsAre(json::parse(R"({"source": "TF_CONFIG", "mode": "distributed", "task_type": "worker",
       "task_id": 1, "is_chief": false, "num_ps": 1, "num_workers": 3, "global_id": 2, "rpc_address": "c:1", "rank": null,
       "size": null, "rendezvous": [], "model_dir": "m", "service": {"x": [1, 2]}, "trial": "7", "warnings": []})")));
@@ -104,96 +90,96 @@ TEST_F(Config, PrintsTheResolvedTask) {
 
 TEST_F(Config, PrintsTheTrialThatTheEnvironmentNames) {
   setenv("SHOAL_TRIAL", " 12 ", 1);
-  EXPECT_EQ(run().lines.at(0)["trial"], "12");
-  const Outcome threads = run({"--cluster", "ps:1,worker:1"});
-  ASSERT_EQ(threads.lines.size(), 3u);
-  for (const auto& line : threads.lines) EXPECT_EQ(line["trial"], "12");
-  EXPECT_EQ(run_with(R"({"task": {"trial": "12"}})").lines.at(0)["trial"], "12");
-  const Outcome contradicted = run_with(R"({"task": {"trial": "13"}})");
+  EXPECT_EQ(run().lines().at(0)["trial"], "12");
+  const Output threads = run({"--cluster", "ps:1,worker:1"});
+  ASSERT_EQ(threads.lines().size(), 3u);
+  for (const auto& line : threads.lines()) EXPECT_EQ(line["trial"], "12");
+  EXPECT_EQ(run_with(R"({"task": {"trial": "12"}})").lines().at(0)["trial"], "12");
+  const Output contradicted = run_with(R"({"task": {"trial": "13"}})");
   EXPECT_EQ(contradicted.status, 2);
-  EXPECT_THAT(contradicted.lines, IsEmpty());
-  EXPECT_THAT(contradicted.complaint,
-              testing::AllOf(HasSubstr(R"(SHOAL_TRIAL: is "12")"), HasSubstr(R"(task.trial of TF_CONFIG is "13")")));
+  EXPECT_THAT(contradicted.lines(), IsEmpty());
+  EXPECT_THAT(contradicted.err,
+              ::testing::AllOf(HasSubstr(R"(SHOAL_TRIAL: is "12")"), HasSubstr(R"(task.trial of TF_CONFIG is "13")")));
 }
 
 TEST_F(Config, PrintsTheEvaluatorWithoutAPlace) {
-  const Outcome outcome = run_with(R"({"cluster": {"chief": ["a:1"]}, "task": {"type": "evaluator", "index": 0}})");
-  ASSERT_EQ(outcome.lines.size(), 1u);
-  EXPECT_EQ(outcome.lines[0]["mode"], "evaluator");
-  EXPECT_EQ(outcome.lines[0]["global_id"], nullptr);
-  EXPECT_EQ(outcome.lines[0]["num_workers"], 0);
+  const Output outcome = run_with(R"({"cluster": {"chief": ["a:1"]}, "task": {"type": "evaluator", "index": 0}})");
+  ASSERT_EQ(outcome.lines().size(), 1u);
+  EXPECT_EQ(outcome.lines()[0]["mode"], "evaluator");
+  EXPECT_EQ(outcome.lines()[0]["global_id"], nullptr);
+  EXPECT_EQ(outcome.lines()[0]["num_workers"], 0);
 }
 
 /// The command does not use the network: no host has these names.
 TEST_F(Config, NamesWhatStartedThisProcessWithRankAndSize) {
   for (const auto& [name, value] : slurm_step()) setenv(name, value, 1);
   setenv("SHOAL_RENDEZVOUS", "n1:4000", 1);
-  const Outcome outcome = run();
-  EXPECT_EQ(outcome.status, 0) << outcome.complaint;
-  EXPECT_THAT(outcome.lines, ElementsAre(json::parse(R"({"source": "slurm", "mode": "distributed", "task_type": "worker",
+  const Output outcome = run();
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_THAT(outcome.lines(), ElementsAre(json::parse(R"({"source": "slurm", "mode": "distributed", "task_type": "worker",
       "task_id": 1, "is_chief": false, "num_ps": 1, "num_workers": 3, "global_id": 2, "rpc_address": "", "rank": 3, "size": 4,
       "rendezvous": ["n1:4000"], "model_dir": null, "service": null, "trial": null, "warnings": []})")));
   unsetenv("SLURM_STEP_NODELIST");
-  const Outcome wrong = run();
+  const Output wrong = run();
   EXPECT_EQ(wrong.status, 2);
-  EXPECT_THAT(wrong.complaint, HasSubstr("SLURM_STEP_NODELIST: is not set"));
+  EXPECT_THAT(wrong.err, HasSubstr("SLURM_STEP_NODELIST: is not set"));
   setenv("SHOAL_SOURCE", "local", 1);
-  EXPECT_EQ(run().lines.at(0)["source"], "local");
+  EXPECT_EQ(run().lines().at(0)["source"], "local");
 }
 
 TEST_F(Config, WarnsOfAnEnvironmentThatNamesNoAddress) {
   setenv("PMI_RANK", "0", 1);
   setenv("PMI_SIZE", "2", 1);
-  const Outcome outcome = run();
+  const Output outcome = run();
   EXPECT_EQ(outcome.status, 0);
-  EXPECT_EQ(outcome.lines.at(0)["source"], "pmi");
-  EXPECT_THAT(outcome.lines.at(0)["warnings"], ElementsAre(HasSubstr("SHOAL_RENDEZVOUS")));
+  EXPECT_EQ(outcome.lines().at(0)["source"], "pmi");
+  EXPECT_THAT(outcome.lines().at(0)["warnings"], ElementsAre(HasSubstr("SHOAL_RENDEZVOUS")));
 }
 
 TEST_F(Config, WarnsOfWhatWillBeDroppedOrRefused) {
-  const Outcome dropped = run_with(R"({"cluster": {"chief": ["a:1"], "evaluator": ["e:1"], "ps": ["p:1"]},
+  const Output dropped = run_with(R"({"cluster": {"chief": ["a:1"], "evaluator": ["e:1"], "ps": ["p:1"]},
       "task": {"type": "chief", "index": 0}})");
   EXPECT_EQ(dropped.status, 0);
-  EXPECT_THAT(dropped.lines.at(0)["warnings"], ElementsAre(HasSubstr("evaluator")));
-  const Outcome refused =
+  EXPECT_THAT(dropped.lines().at(0)["warnings"], ElementsAre(HasSubstr("evaluator")));
+  const Output refused =
       run_with(R"({"cluster": {"chief": ["a:1"], "worker": ["b:1"]}, "task": {"type": "chief", "index": 0}})");
   EXPECT_EQ(refused.status, 0);
-  EXPECT_THAT(refused.lines.at(0)["warnings"], ElementsAre(HasSubstr("no ps")));
+  EXPECT_THAT(refused.lines().at(0)["warnings"], ElementsAre(HasSubstr("no ps")));
 }
 
 TEST_F(Config, TellsWhatIsWrongWithStatusTwo) {
   for (const char* text :
        {"[]", "{", R"({"cluster": 1})", R"({"cluster": {"worker": ["a:1"]}, "task": {"type": "worker", "index": 0}})",
         R"({"service": "x"})"}) {
-    const Outcome outcome = run_with(text);
+    const Output outcome = run_with(text);
     EXPECT_EQ(outcome.status, 2) << text;
-    EXPECT_THAT(outcome.lines, IsEmpty()) << text;
-    EXPECT_THAT(outcome.complaint, HasSubstr("TF_CONFIG: ")) << text;
+    EXPECT_THAT(outcome.lines(), IsEmpty()) << text;
+    EXPECT_THAT(outcome.err, HasSubstr("TF_CONFIG: ")) << text;
   }
 }
 
 TEST_F(Config, ComparesTheModelDirs) {
-  EXPECT_EQ(run({"--model-dir", "a"}).lines.at(0)["model_dir"], "a");
+  EXPECT_EQ(run({"--model-dir", "a"}).lines().at(0)["model_dir"], "a");
   EXPECT_EQ(run_with(R"({"model_dir": "a"})", {"--model-dir", "a"}).status, 0);
-  const Outcome outcome = run_with(R"({"model_dir": "a"})", {"--model-dir", "b"});
+  const Output outcome = run_with(R"({"model_dir": "a"})", {"--model-dir", "b"});
   EXPECT_EQ(outcome.status, 2);
-  EXPECT_THAT(outcome.complaint, testing::AllOf(HasSubstr("\"a\""), HasSubstr("\"b\"")));
+  EXPECT_THAT(outcome.err, ::testing::AllOf(HasSubstr("\"a\""), HasSubstr("\"b\"")));
   EXPECT_EQ(run({"--model-dir", ""}).status, 2);
 }
 
 TEST_F(Config, PrintsEachTaskOfAClusterSizeWhateverTheEnvironmentSays) {
-  const Outcome outcome = run_with("not even json", {"--cluster", "ps:1,worker:1,evaluator"});
+  const Output outcome = run_with("not even json", {"--cluster", "ps:1,worker:1,evaluator"});
   EXPECT_EQ(outcome.status, 0);
   std::vector<std::string> tasks;
-  for (const json& line : outcome.lines) {
+  for (const json& line : outcome.lines()) {
     EXPECT_EQ(line["source"], "option");
     tasks.push_back(line["task_type"].get<std::string>() + " " + line["mode"].get<std::string>());
   }
   EXPECT_THAT(tasks, ElementsAre("chief distributed", "ps distributed", "worker distributed", "evaluator evaluator"));
-  const Outcome wrong = run({"--cluster", "gpu:8"});
+  const Output wrong = run({"--cluster", "gpu:8"});
   EXPECT_EQ(wrong.status, 2);
-  EXPECT_THAT(wrong.complaint, HasSubstr("--cluster"));
+  EXPECT_THAT(wrong.err, HasSubstr("--cluster"));
 }
 
 }  // namespace
-}  // namespace shoal::cli
+}  // namespace shoal::cli::testing

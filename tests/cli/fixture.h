@@ -4,11 +4,15 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <algorithm>
+#include <cstring>
 #include <filesystem>
 #include <fstream>
 #include <nlohmann/json.hpp>
+#include <span>
 #include <sstream>
 #include <string>
+#include <string_view>
 #include <vector>
 
 #include "../base/temporary_folder.h"
@@ -34,19 +38,26 @@ struct Output {
   }
 };
 
-/// Runs the program with `input` on standard input.
+/// Runs the program with the words `argv`, of which the first is its own name, and with `input` on standard input.
+inline Output run_program(const std::vector<const char*>& argv, std::string_view input = {}, const Self& self = {}) {
+  Output run;
+  TextOutput out(run.out), err(run.err);
+  const auto read = [&](std::span<std::byte> to) -> Result<size_t> {
+    const size_t count = std::min(to.size(), input.size());
+    std::memcpy(to.data(), input.data(), count);
+    input.remove_prefix(count);
+    return count;
+  };
+  run.status = cli_main(int(argv.size()), argv.data(), read, out, err, {}, self);
+  return run;
+}
+
+/// Runs `shoal` with `input` on standard input.
 inline Output shoal_program(std::vector<std::string> arguments, const std::string& input = "") {
   arguments.insert(arguments.begin(), "shoal");
   std::vector<const char*> argv;
   for (const std::string& argument : arguments) argv.push_back(argument.c_str());
-  std::istringstream in(input);
-  std::ostringstream out;
-  std::ostringstream err;
-  Output run;
-  run.status = cli_main(int(argv.size()), argv.data(), in, out, err);
-  run.out = out.str();
-  run.err = err.str();
-  return run;
+  return run_program(argv, input);
 }
 
 class InFolder : public ::testing::Test {

@@ -62,10 +62,7 @@ TEST(LaunchCommand, RefusesAWrapperThatCannotBe) {
 /// Runs the command line of a program that has the commands itself (shoal::tools).
 Output own_program(std::vector<const char*> argv) {
   argv.insert(argv.begin(), "train");
-  std::istringstream in;
-  std::ostringstream out, err;
-  const int status = cli_main(int(argv.size()), argv.data(), in, out, err, {}, {.name = "train", .program = "/bin/echo"});
-  return {status, out.str(), err.str()};
+  return testing::run_program(argv, {}, {.name = "train", .program = "/bin/echo"});
 }
 
 TEST(LaunchCommand, OfAProgramWithItsCommandsLaunchesThatProgram) {

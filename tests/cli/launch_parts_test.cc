@@ -140,13 +140,14 @@ TEST(LaunchLines, CarryTheTasksNameAndGoToItsLogAsTheyAre) {
   const auto storage = make_file_storage();
   auto log = TaskLog::open(*storage, folder / "worker-1.log");
   ASSERT_TRUE(log);
-  std::ostringstream shown;
-  TaskStream stream("worker 1", shown, &*log);
+  std::string shown;
+  TextOutput to(shown);
+  TaskStream stream("worker 1", to, &*log);
   stream.take("one\ntw");
   stream.take("o\nthree");
   stream.finish();
   log->flush();
-  EXPECT_EQ(shown.str(), "[worker 1] one\n[worker 1] two\n[worker 1] three\n");
+  EXPECT_EQ(shown, "[worker 1] one\n[worker 1] two\n[worker 1] three\n");
   EXPECT_EQ(*storage->read_all(folder / "worker-1.log"), "one\ntwo\nthree");
 }
 

@@ -64,8 +64,8 @@ class LaunchSupervision : public ::testing::Test {
     auto group = ChildGroup::start(shell_for(script, shell_));
     SessionLink link(std::move(group->input()), std::move(script), kMark, steady_now());
     link.write();
-    return TaskProcess(std::move(*group), TaskStream("worker 1", output_, nullptr),
-                       TaskStream("worker 1", errors_, nullptr), std::move(link));
+    return TaskProcess(std::move(*group), TaskStream("worker 1", to_output_, nullptr),
+                       TaskStream("worker 1", to_errors_, nullptr), std::move(link));
   }
 
   /// Reads and writes once, as the launcher does in each of its turns.
@@ -80,8 +80,8 @@ class LaunchSupervision : public ::testing::Test {
 
   void turn_until(TaskProcess& process, const std::string& output) {
     const SteadyTime limit = steady_now() + kTestLimit;
-    while (output_.str().find(output) == std::string::npos && steady_now() < limit) turn(process);
-    EXPECT_THAT(output_.str(), HasSubstr(output));
+    while (output_.find(output) == std::string::npos && steady_now() < limit) turn(process);
+    EXPECT_THAT(output_, HasSubstr(output));
   }
 
   Ending end_of(TaskProcess& process) {
@@ -100,7 +100,8 @@ class LaunchSupervision : public ::testing::Test {
   const TemporaryFolder folder_;
   const OrphanAdoption adoption_;
   std::string shell_ = "/bin/sh";
-  std::ostringstream output_, errors_;
+  std::string output_, errors_;
+  TextOutput to_output_{output_}, to_errors_{errors_};
 };
 
 TEST_F(LaunchSupervision, WordsArriveAsTheyAre) {
@@ -110,8 +111,8 @@ TEST_F(LaunchSupervision, WordsArriveAsTheyAre) {
   supervision.command.push_back("-");
   supervision.command.insert(supervision.command.end(), hostile.begin(), hostile.end());
   supervision.variables.emplace_back("HOSTILE", "'\n$x'");
-  EXPECT_TRUE(run(supervision).clean()) << errors_.str();
-  EXPECT_EQ(output_.str(),
+  EXPECT_TRUE(run(supervision).clean()) << errors_;
+  EXPECT_EQ(output_,
             "[worker 1] <two words><it's><\"><$HOME `id` $(id)><a\n[worker 1] b><\\><><*><; exit 1 #><!x><'\n"
             "[worker 1] $x'>" +
                 std::filesystem::canonical(folder_ / "").string() + "\n");
@@ -130,7 +131,7 @@ TEST_F(LaunchSupervision, BringsResults) {
   TaskProcess process = start(running_script("printf '{\"loss\":\\n0.5}\\n' > worker-1.json; printf 'no end'"));
   EXPECT_TRUE(end_of(process).clean());
   EXPECT_EQ(process.report(), "{\"loss\":0.5}");
-  EXPECT_EQ(output_.str(), "[worker 1] no end\n");
+  EXPECT_EQ(output_, "[worker 1] no end\n");
 }
 
 TEST_F(LaunchSupervision, PassesSignalsOn) {
@@ -138,7 +139,7 @@ TEST_F(LaunchSupervision, PassesSignalsOn) {
   turn_until(process, "ready");
   process.send(SIGINT, steady_now());
   EXPECT_TRUE(end_of(process).clean());
-  EXPECT_THAT(output_.str(), HasSubstr("told"));
+  EXPECT_THAT(output_, HasSubstr("told"));
 }
 
 // The shells receive the word and notice the program's end at the same time.
@@ -160,7 +161,7 @@ TEST_F(LaunchSupervision, KillsWhatHeedsNothingAndWhatItHasStarted) {
   process.send(SIGTERM, steady_now());
   process.send(SIGKILL, steady_now());
   EXPECT_EQ(end_of(process).signal, SIGKILL);
-  const std::string text = output_.str();
+  const std::string text = output_;
   const pid_t child = std::stoi(text.substr(text.find("child ") + 6));
   for (const SteadyTime limit = steady_now() + kTestLimit; is_alive(child) && steady_now() < limit;) turn(process);
   EXPECT_FALSE(is_alive(child));
@@ -206,10 +207,10 @@ TEST_F(LaunchSupervision, AScriptThatIsCutOffDoesNothing) {
   SessionLink link(std::move(group->input()), std::move(script), kMark, steady_now());
   link.write();
   { const SessionLink ends_input = std::move(link); }
-  TaskProcess process(std::move(*group), TaskStream("worker 1", output_, nullptr),
-                      TaskStream("worker 1", errors_, nullptr));
+  TaskProcess process(std::move(*group), TaskStream("worker 1", to_output_, nullptr),
+                      TaskStream("worker 1", to_errors_, nullptr));
   end_of(process);
-  EXPECT_EQ(output_.str(), "");
+  EXPECT_EQ(output_, "");
 }
 
 // Short sessions.

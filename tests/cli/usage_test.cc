@@ -99,16 +99,16 @@ TEST(Usage, AProgramToLaunchThatStandsBehindNoDashesIsTold) {
 }
 
 TEST(Usage, OneObjectIsIndentedForPeopleOnly) {
-  std::istringstream in;
-  std::ostringstream out, err;
+  std::string text;
+  TextOutput out(text);
+  const ReadInput no_input = [](std::span<std::byte>) { return Result<size_t>(0); };
   const auto storage = make_file_storage();
-  Context context{in, out, err, *storage};
+  Context context{no_input, out, out, *storage};
   print(context, Json{{"a", 1}, {"b", 2}});
-  EXPECT_EQ(out.str(), "{\"a\":1,\"b\":2}\n");
-  out.str("");
+  EXPECT_EQ(std::exchange(text, {}), "{\"a\":1,\"b\":2}\n");
   context.terminals.output = true;
   print(context, Json{{"a", {1, 2}}, {"b", {{{"c", "d"}}}}, {"e", Json::object()}, {"f", {{1, 2}, {3, 4}}}});
-  EXPECT_EQ(out.str(), R"({
+  EXPECT_EQ(text, R"({
   "a": [1,2],
   "b": [
     {
@@ -125,13 +125,14 @@ TEST(Usage, OneObjectIsIndentedForPeopleOnly) {
 }
 
 TEST(Usage, OutputThatCannotBeWrittenIsAnError) {
-  std::istringstream in;
-  std::ostringstream out;
-  std::ostringstream err;
-  out.setstate(std::ios::badbit);
-  const char* const argv[] = {"shoal", "events", "/"};
-  EXPECT_EQ(cli_main(3, argv, in, out, err), 1);
-  EXPECT_THAT(err.str(), HasSubstr("could not be written"));
+  const std::unique_ptr<std::FILE, int (*)(std::FILE*)> full(std::fopen("/dev/full", "w"), &std::fclose);
+  ASSERT_TRUE(full);
+  std::string complaint;
+  TextOutput out(full.get()), err(complaint);
+  const ReadInput no_input = [](std::span<std::byte>) { return Result<size_t>(0); };
+  const char* const argv[] = {"shoal", "--version"};
+  EXPECT_EQ(cli_main(2, argv, no_input, out, err), 1);
+  EXPECT_THAT(complaint, HasSubstr("could not be written"));
 }
 
 }  // namespace

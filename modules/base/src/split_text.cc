@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shoal/base/split_text.h"
 
+#include <algorithm>
+
 namespace shoal {
 
 std::vector<std::string_view> split_at_blanks(std::string_view text) {
@@ -12,6 +14,15 @@ std::vector<std::string_view> split_at_blanks(std::string_view text) {
     begin = text.find_first_not_of(kBlanks, end);
   }
   return words;
+}
+
+std::vector<std::string_view> split_at_lines(std::string_view text) {
+  std::vector<std::string_view> lines;
+  while (!text.empty()) {
+    lines.push_back(text.substr(0, text.find('\n')));
+    text.remove_prefix(std::min(lines.back().size() + 1, text.size()));
+  }
+  return lines;
 }
 
 }  // namespace shoal

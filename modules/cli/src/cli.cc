@@ -2,7 +2,6 @@
 #include "shoal/cli/cli.h"
 
 #include <algorithm>
-#include <ostream>
 #include <string_view>
 
 #include "commands.h"
@@ -59,7 +58,7 @@ std::vector<std::string> command_names() {
   return app.command_names();
 }
 
-int cli_main(int argc, const char* const* argv, std::istream& in, std::ostream& out, std::ostream& err, Terminals terminals,
+int cli_main(int argc, const char* const* argv, const ReadInput& in, TextOutput& out, TextOutput& err, Terminals terminals,
              const Self& self) {
   arguments::Command app(
       self.name,
@@ -84,8 +83,10 @@ int cli_main(int argc, const char* const* argv, std::istream& in, std::ostream& 
     return exit_status(ErrorKind::kInvalidArgument);
   }
   if (reading.help || reading.version) {
-    out << (reading.help ? reading.named->help() : app.version() + "\n");
-    return 0;
+    selected = [&](Context& context) {
+      context.out << (reading.help ? reading.named->help() : app.version() + "\n");
+      return Result<int>(0);
+    };
   }
   const std::unique_ptr<Storage> storage = make_file_storage();
   Context context{.in = in, .out = out, .err = err, .storage = *storage, .terminals = terminals, .name = self.name};
@@ -99,7 +100,7 @@ int cli_main(int argc, const char* const* argv, std::istream& in, std::ostream& 
     context.complain(status.error().message());
     return exit_status(status.error().kind());
   }
-  if (!out) {
+  if (!out.ok()) {
     context.complain("standard output could not be written; is its disk full, or its reader gone?");
     if (context.output_is_the_product) return exit_status(ErrorKind::kUnavailable);
   }

@@ -2,7 +2,6 @@
 #pragma once
 /// The interface between the program and its commands: each command file has one function, listed in commands.cc.
 #include <functional>
-#include <iosfwd>
 #include <string>
 #include <string_view>
 #include <vector>
@@ -17,9 +16,9 @@ class Command;
 namespace shoal::cli {
 
 struct Context {
-  std::istream& in;   ///< Standard input, for commands that read their table there.
-  std::ostream& out;  ///< Standard output: JSON, CSV, or a single line of text.
-  std::ostream& err;  ///< Standard error: messages for people.
+  const ReadInput& in;  ///< Standard input, for commands that read their table there.
+  TextOutput& out;      ///< Standard output: JSON, CSV, or a single line of text.
+  TextOutput& err;      ///< Standard error: messages for people.
   Storage& storage;
   Terminals terminals{};
   /// False: the exit status is the status of a job, so a failure to write the output does not change the exit status.

@@ -60,7 +60,7 @@ Result<int> print_events(Context& context, const std::string& folder, const std:
               line["value"] = value_of(event);
               line["wall_time"] = json::number_json(event.wall_time);
               replaced += !print_line(context.out, line);
-              return bool(context.out);  // Stops when nobody reads the output any more.
+              return context.out.ok();  // Stops when nobody reads the output any more.
             }));
   if (replaced > 0) {
     context.complain(std::to_string(replaced) +

@@ -10,7 +10,7 @@ namespace {
 std::string in_one_line(const Json& json) { return shoal::json::text_of(json); }
 
 /// Writes JSON with indentation. Lists of numbers and words stay on one line.
-void write_indented(std::ostream& out, const Json& json, size_t depth) {
+void write_indented(TextOutput& out, const Json& json, size_t depth) {
   const bool plain_list =
       json.is_array() && std::none_of(json.begin(), json.end(), [](const Json& item) { return item.is_structured(); });
   if (!json.is_structured() || json.empty() || plain_list) {
@@ -35,7 +35,7 @@ Json unix_seconds(WallTime time) {
   return double(time.time_since_epoch() / std::chrono::microseconds(1)) / 1e6;
 }
 
-bool print_line(std::ostream& out, const Json& json) {
+bool print_line(TextOutput& out, const Json& json) {
   try {
     out << json.dump(-1, ' ', false, Json::error_handler_t::strict) << '\n';
     return true;

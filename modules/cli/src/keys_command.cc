@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements `shoal keys token [--out FILE] | metrics [--certificate] | ca | task | watcher`.
-#include <ostream>
 
 #include "certificate_commands.h"
 #include "new_files.h"

@@ -1,8 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements `shoal predict EXPORT [FILE]`.
 #include <algorithm>
-#include <istream>
-#include <sstream>
 
 #include "command.h"
 #include "exports.h"
@@ -27,26 +25,19 @@ struct PredictArguments {
   RuntimeOptions runtime;
 };
 
-/// Reads the bytes that have come, and waits only while there are none, so that rows are answered as they arrive.
-data::ReadBytes bytes_of(std::istream& in) {
-  return [&in](std::span<std::byte> out) -> Result<size_t> {
-    char* const text = reinterpret_cast<char*>(out.data());
-    if (in.peek() == std::istream::traits_type::eof()) {
-      if (in.bad()) return unavailable("standard input cannot be read");
-      return 0;
-    }
-    const std::streamsize count = in.readsome(text, std::streamsize(out.size()));
-    if (count > 0) return size_t(count);
-    in.get(text[0]);  // readsome() may return nothing although peek() has seen a byte; get() reads that byte.
-    return 1;
+data::ReadBytes bytes_of(std::string_view text) {
+  return [text](std::span<std::byte> out) mutable -> Result<size_t> {
+    const size_t count = std::min(out.size(), text.size());
+    std::memcpy(out.data(), text.data(), count);
+    text.remove_prefix(count);
+    return count;
   };
 }
 
 Result<std::vector<std::string>> names_in(const NameLists& lists, const char* option) {
   std::vector<std::string> names;
   for (const std::string& list : lists) {
-    std::istringstream text(list);
-    data::CsvReader reader(bytes_of(text), option, {});
+    data::CsvReader reader(bytes_of(list), option, {});
     SHOAL_TRY(const std::vector<std::string> fields, reader.fields());
     names.insert(names.end(), fields.begin(), fields.end());
   }
@@ -54,7 +45,7 @@ Result<std::vector<std::string>> names_in(const NameLists& lists, const char* op
 }
 
 Result<data::CsvReader> open_table(Context& context, const PredictArguments& arguments) {
-  if (arguments.file == "-") return data::CsvReader(bytes_of(context.in), "standard input", arguments.table);
+  if (arguments.file == "-") return data::CsvReader(context.in, "standard input", arguments.table);
   auto reader = data::CsvReader::open(context.storage, arguments.file, arguments.table);
   if (reader || reader.error().kind() != ErrorKind::kFailedPrecondition) return reader;
   return failed_precondition(reader.error().message() +
@@ -117,7 +108,7 @@ Result<int> predict(Context& context, ExportedModel& model, const PredictArgumen
   PredictionRows writer(context.out, std::move(outputs), {arguments.json_lines, arguments.table.separator, choice.copied});
   SHOAL_TRY_VOID(writer.write_header());
   std::vector<data::Element> rows(static_cast<size_t>(arguments.batch));
-  for (Result<bool> end = false; end && !*end && context.out;) {
+  for (Result<bool> end = false; end && !*end && context.out.ok();) {
     const size_t count = read_rows(reader, input, rows, end);
     if (count > 0) {
       // If a row is damaged, the predictions for the rows before it are written, and then the error ends the command.

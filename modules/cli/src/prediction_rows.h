@@ -1,11 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Writes predictions row by row, as CSV or as JSON lines.
-#include <iosfwd>
 #include <span>
 #include <string>
 #include <vector>
 
+#include "shoal/cli/text_output.h"
 #include "shoal/data/element.h"
 #include "shoal/estimator/exported_model.h"
 
@@ -31,7 +31,7 @@ struct RowFormat {
 
 class PredictionRows {
  public:
-  PredictionRows(std::ostream& out, std::vector<RowOutput> outputs, RowFormat format)
+  PredictionRows(TextOutput& out, std::vector<RowOutput> outputs, RowFormat format)
       : out_(out), outputs_(std::move(outputs)), format_(std::move(format)) {}
   /// Writes the names of the columns (RFC 4180); nothing for JSON lines. A prediction of several values has "name/0",
   /// "name/1", ... InvalidArgument if two columns would have one name.
@@ -50,7 +50,7 @@ class PredictionRows {
   void write_json(const data::Element& row, const std::vector<const Tensor*>& predictions, int64_t at);
   void count(const std::vector<const Tensor*>& predictions, int64_t at);
 
-  std::ostream& out_;
+  TextOutput& out_;
   const std::vector<RowOutput> outputs_;
   const RowFormat format_;
   int64_t rows_ = 0, rows_with_nan_ = 0, first_with_nan_ = 0, rows_with_bytes_ = 0;

@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "tool_main.h"
 
-#include <iostream>
+#include <unistd.h>
+
+#include <cerrno>
+#include <cstdio>
+#include <span>
 #include <string_view>
 
 #include "shoal/base/exhaustion.h"
@@ -10,6 +14,18 @@
 #include "shoal/monitor/terminal.h"
 
 namespace shoal::cli {
+
+namespace {
+
+Result<size_t> read_standard_input(std::span<std::byte> to) {
+  for (;;) {
+    const ssize_t count = ::read(STDIN_FILENO, to.data(), to.size());
+    if (count >= 0) return size_t(count);
+    if (errno != EINTR) return unavailable("standard input cannot be read: " + system_error_text(errno));
+  }
+}
+
+}  // namespace
 
 int tool_main(int argc, const char* const* argv, const Self& self) {
   // When the reader of a command's output is gone, SIGPIPE ends the command. Only `launch` and `tune` ignore this signal,
@@ -23,11 +39,11 @@ int tool_main(int argc, const char* const* argv, const Self& self) {
   static_cast<void>(exhaustion_errors);
   static const auto& standard_descriptors = *new StandardDescriptors;
   static_cast<void>(standard_descriptors);
-  std::ios::sync_with_stdio(false);  // Without this, std::cin would read byte by byte.
   const monitor::Terminal terminal = monitor::read_terminal();
   const Terminals terminals{
       .output = monitor::output_is_terminal(), .errors = terminal.renews_lines, .columns = terminal.columns};
-  return cli_main(argc, argv, std::cin, std::cout, std::cerr, terminals, self);
+  TextOutput out(stdout), err(stderr);
+  return cli_main(argc, argv, read_standard_input, out, err, terminals, self);
 }
 
 }  // namespace shoal::cli

@@ -32,7 +32,7 @@ class Progress {
     next_ = clock_->now() + kInterval;
   }
   ~Progress() {
-    if (shown_) context_.err << "\r\033[K" << std::flush;
+    if (shown_) context_.err << "\r\033[K";
   }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
@@ -43,7 +43,7 @@ class Progress {
     if (now < next_) return;
     next_ = now + kInterval;
     shown_ = true;
-    context_.err << "\r\033[K" << records << " records, now in " << shown(path) << std::flush;
+    context_.err << "\r\033[K" << records << " records, now in " << shown(path);
   }
 
  private:

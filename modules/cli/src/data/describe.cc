@@ -46,7 +46,7 @@ Json json_of(const OpenedFile& file, const FieldSummaries& found) {
   return json;
 }
 
-void print_text(std::ostream& out, const OpenedFile& file, const FieldSummaries& found) {
+void print_text(TextOutput& out, const OpenedFile& file, const FieldSummaries& found) {
   out << file.path << ": " << file.format << ", " << found.records() << " records";
   if (file.csv && file.csv->separator != ',') out << ", separator " << shown(std::string(1, file.csv->separator));
   if (file.csv && !file.csv->has_header) out << ", no header";

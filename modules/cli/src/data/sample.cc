@@ -63,7 +63,7 @@ std::string value_text(const Cell& cell, size_t i) {
   return cell.texts[i];
 }
 
-void print_cell(std::ostream& out, const Cell& cell, int columns) {
+void print_cell(TextOutput& out, const Cell& cell, int columns) {
   out << "  " << (cell.name.empty() ? "" : shown(cell.name) + ": ");
   if (cell.kind == Cell::Kind::kMissing) {
     out << "missing\n";

@@ -60,7 +60,7 @@ void add_texts(const TextSummary& texts, Json& json) {
   json["exact"] = texts.is_exact();
 }
 
-void print_numbers(std::ostream& out, const NumberSummary& numbers) {
+void print_numbers(TextOutput& out, const NumberSummary& numbers) {
   if (numbers.count() == 0) return;
   if (numbers.count() > numbers.infinite()) {
     out << "  mean " << number_text(numbers.mean()) << ", standard deviation " << number_text(numbers.standard_deviation());
@@ -88,7 +88,7 @@ void print_numbers(std::ostream& out, const NumberSummary& numbers) {
   }
 }
 
-void print_texts(std::ostream& out, const TextSummary& texts) {
+void print_texts(TextOutput& out, const TextSummary& texts) {
   out << "  " << (texts.is_exact() ? "" : "more than ") << texts.distinct() << " different, "
       << number_text(texts.bytes_mean()) << " bytes in the mean; most frequent" << (texts.is_exact() ? "" : " (at least)")
       << ":\n";

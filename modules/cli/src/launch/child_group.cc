@@ -11,11 +11,11 @@
 #include <algorithm>
 #include <cerrno>
 #include <cstring>
-#include <fstream>
 #include <iterator>
 #include <string_view>
 
 #include "shoal/base/exhaustion.h"
+#include "shoal/base/kernel_file.h"
 #include "shoal/base/missing_path.h"
 #include "shoal/base/storage.h"
 #include "shoal/cluster/tf_config.h"
@@ -254,10 +254,10 @@ void ChildGroup::look() {
 }
 
 std::optional<uint64_t> ChildGroup::resident_bytes() const {
-  std::ifstream statm("/proc/" + std::to_string(id_) + "/statm");  // In pages: the total and the resident size.
-  uint64_t size = 0, resident = 0;
-  if (!(statm >> size >> resident)) return std::nullopt;
-  return resident * uint64_t(::sysconf(_SC_PAGESIZE));
+  // In pages: the total and the resident size.
+  const auto pages = numbers_in<uint64_t>("/proc/" + std::to_string(id_) + "/statm", 2);
+  if (!pages[1]) return std::nullopt;
+  return *pages[1] * uint64_t(::sysconf(_SC_PAGESIZE));
 }
 
 }  // namespace shoal::cli::launch

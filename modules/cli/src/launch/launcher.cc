@@ -6,7 +6,6 @@
 
 #include <algorithm>
 #include <csignal>
-#include <ostream>
 
 #include "launch/credentials.h"
 #include "launch/job_progress.h"

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <array>
+#include <utility>
 
 namespace shoal::cli::launch {
 namespace {
@@ -75,10 +76,6 @@ std::string LiveTable::redraw(const std::vector<std::string>& lines, int columns
   return text;
 }
 
-std::string LiveTable::close(int columns) {
-  std::string text = take_back(columns) + above_.str();
-  above_.str("");
-  return text;
-}
+std::string LiveTable::close(int columns) { return take_back(columns) + std::exchange(text_above_, {}); }
 
 }  // namespace shoal::cli::launch

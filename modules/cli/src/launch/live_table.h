@@ -2,11 +2,11 @@
 #pragma once
 /// The output of a launch on a terminal while its job runs: a table with a row for each task, which is redrawn, and above
 /// the table the messages to the user.
-#include <sstream>
 #include <string>
 #include <string_view>
 #include <vector>
 
+#include "shoal/cli/text_output.h"
 #include "text_table.h"
 
 namespace shoal::cli::launch {
@@ -26,7 +26,7 @@ std::vector<std::string> table_lines(const std::vector<TableRow>& rows, TableSiz
 class LiveTable {
  public:
   /// The stream for lines that shall stand above the table. Callers write whole lines only.
-  std::ostream& above() { return above_; }
+  TextOutput& above() { return above_; }
   /// Returns the text that draws the new lines of above() and, below them, the table `lines` on a terminal of this width.
   std::string redraw(const std::vector<std::string>& lines, int columns);
   /// Returns the text that removes the table and shows the new lines from above().
@@ -38,7 +38,8 @@ class LiveTable {
  private:
   std::string take_back(int columns);
 
-  std::ostringstream above_;
+  std::string text_above_;
+  TextOutput above_{text_above_};
   std::vector<size_t> drawn_;  // The widths of the table's lines on the terminal.
 };
 

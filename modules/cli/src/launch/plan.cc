@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements print_plan(), the output of `shoal launch --dry-run`.
-#include <ostream>
 
 #include "json_out.h"
 #include "launch/child_group.h"

@@ -8,11 +8,10 @@
 #include <algorithm>
 #include <cerrno>
 #include <charconv>
-#include <fstream>
-#include <sstream>
 #include <string>
 
 #include "shoal/base/exhaustion.h"
+#include "shoal/base/kernel_file.h"
 
 namespace shoal::cli::launch {
 namespace {
@@ -26,14 +25,13 @@ constexpr std::string_view kAnyIpv6 = "00000000000000000000000000000000";
 /// Adds the ports of listening sockets to `ports`. `table` is the text of /proc/net/tcp or /proc/net/tcp6, with the columns
 /// number, local address:port, remote address:port, state, and more.
 void add_listening(std::string_view table, bool ipv6, std::set<uint16_t>& ports) {
-  std::istringstream lines{std::string(table)};
-  std::string line, number, local, remote, state;
-  while (std::getline(lines, line)) {
-    std::istringstream columns(line);
-    if (!(columns >> number >> local >> remote >> state) || state != kListens) continue;
+  for (const std::string_view line : split_at_lines(table)) {
+    const std::vector<std::string_view> columns = split_at_blanks(line);
+    if (columns.size() < 4 || columns[3] != kListens) continue;
+    const std::string_view local = columns[1];
     const size_t colon = local.find(':');
-    if (colon == std::string::npos) continue;
-    const std::string_view address = std::string_view(local).substr(0, colon);
+    if (colon == std::string_view::npos) continue;
+    const std::string_view address = local.substr(0, colon);
     const bool ours =
         ipv6 ? address == kAnyIpv6 : std::find(std::begin(kIpv4), std::end(kIpv4), address) != std::end(kIpv4);
     unsigned port = 0;
@@ -43,9 +41,10 @@ void add_listening(std::string_view table, bool ipv6, std::set<uint16_t>& ports)
 }
 
 std::string table_of_kernel(const char* path) {
-  std::ostringstream text;
-  text << std::ifstream(path).rdbuf();
-  return text.str();
+  std::string table;
+  KernelFile file(path);
+  while (const auto line = file.line()) table.append(*line).append(1, '\n');
+  return table;
 }
 
 }  // namespace

@@ -2,7 +2,6 @@
 #include "launch/screen.h"
 
 #include <chrono>
-#include <ostream>
 
 #include "shoal/monitor/terminal.h"
 
@@ -20,9 +19,9 @@ Screen::Screen(Context& context, bool table, bool json, Lines lines, std::string
   if (table) table_.emplace();
 }
 
-std::ostream& Screen::errors() { return table_ ? table_->above() : context_.err; }
+TextOutput& Screen::errors() { return table_ ? table_->above() : context_.err; }
 
-std::ostream& Screen::output() { return json_ || table_ ? errors() : context_.out; }
+TextOutput& Screen::output() { return json_ || table_ ? errors() : context_.out; }
 
 void Screen::update(SteadyTime now) {
   if (table_ && now >= next_draw_) draw(now);

@@ -10,6 +10,7 @@
 #include "command.h"
 #include "launch/live_table.h"
 #include "shoal/base/time.h"
+#include "shoal/cli/text_output.h"
 
 namespace shoal::cli::launch {
 
@@ -24,8 +25,8 @@ class Screen {
   bool has_table() const { return table_.has_value(); }
   /// The streams for tasks' standard output and standard error. Call these functions again after the table has ended, since
   /// the streams change then.
-  std::ostream& output();
-  std::ostream& errors();
+  TextOutput& output();
+  TextOutput& errors();
   /// Writes a line of the command's own.
   void say(const std::string& text) { errors() << "[" + name_ + "] " + text + "\n"; }
 

@@ -5,7 +5,6 @@
 
 #include <array>
 #include <cerrno>
-#include <ostream>
 #include <span>
 #include <utility>
 

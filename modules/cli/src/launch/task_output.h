@@ -2,7 +2,6 @@
 #pragma once
 /// The output of tasks: shown line by line with the task's name in front, and stored unchanged in a file for each task.
 #include <functional>
-#include <iosfwd>
 #include <memory>
 #include <optional>
 #include <string>
@@ -11,6 +10,7 @@
 
 #include "launch/line_splitter.h"
 #include "shoal/base/storage.h"
+#include "shoal/cli/text_output.h"
 
 namespace shoal::cli::launch {
 
@@ -39,7 +39,7 @@ class TaskStream {
   using Listener = std::function<bool(std::string_view line)>;
   /// Lines go to `to` with "[`name`] " in front; if there is a `listener`, only lines for which it returns true. All bytes
   /// go to `log`, unless it is null.
-  TaskStream(std::string name, std::ostream& to, TaskLog* log, Listener listener = {})
+  TaskStream(std::string name, TextOutput& to, TaskLog* log, Listener listener = {})
       : prefix_("[" + std::move(name) + "] "), to_(to), log_(log), listener_(std::move(listener)) {}
   void take(std::string_view bytes);
   void finish();
@@ -47,7 +47,7 @@ class TaskStream {
  private:
   void print(const std::vector<std::string>& lines);
   std::string prefix_;
-  std::ostream& to_;
+  TextOutput& to_;
   TaskLog* log_;
   Listener listener_;
   LineSplitter splitter_;

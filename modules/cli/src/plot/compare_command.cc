@@ -3,7 +3,6 @@
 #include <algorithm>
 #include <climits>
 #include <cmath>
-#include <ostream>
 
 #include "command.h"
 #include "json_out.h"
@@ -77,7 +76,7 @@ Json comparison_json(const plot::Comparison& comparison, const CompareArguments&
 }
 
 /// Prints a table. Lines that are longer than the terminal is wide are not cut, because that would hide values.
-void print_table(std::ostream& out, const std::vector<TextColumn>& table) {
+void print_table(TextOutput& out, const std::vector<TextColumn>& table) {
   for (const std::string& line : text_table(table, INT_MAX)) out << "  " << line << '\n';
 }
 
@@ -91,7 +90,7 @@ std::string fact_text(const json::Json& value) {
 }
 
 /// Says which run is better: the one whose best evaluation has the smaller loss.
-void print_better(std::ostream& out, const plot::Comparison& comparison, const std::vector<std::string>& names) {
+void print_better(TextOutput& out, const plot::Comparison& comparison, const std::vector<std::string>& names) {
   for (const plot::MetricComparison& metric : comparison.metrics) {
     if (metric.key.tag != "loss" || !metric.best_a || !metric.best_b) continue;
     const int one = plot::better_one(metric.best_a->value, metric.best_b->value, metric.goal);
@@ -106,7 +105,7 @@ void print_better(std::ostream& out, const plot::Comparison& comparison, const s
   }
 }
 
-void print_facts(std::ostream& out, const plot::Comparison& comparison, const std::vector<std::string>& names) {
+void print_facts(TextOutput& out, const plot::Comparison& comparison, const std::vector<std::string>& names) {
   if (comparison.facts.empty()) {
     out << (comparison.knows_facts
                 ? "\nParameters, versions and seeds: the same.\n"
@@ -123,7 +122,7 @@ void print_facts(std::ostream& out, const plot::Comparison& comparison, const st
   print_table(out, {name, a, b});
 }
 
-void print_metrics(std::ostream& out, const plot::Comparison& comparison, const std::vector<std::string>& names) {
+void print_metrics(TextOutput& out, const plot::Comparison& comparison, const std::vector<std::string>& names) {
   if (comparison.metrics.empty()) {
     out << "\nThe runs have no metrics of evaluations in common.\n";
     return;
@@ -166,7 +165,7 @@ std::string curve_text(const plot::CurveComparison& curve) {
   return sentence;
 }
 
-void print_curves(std::ostream& out, const plot::Comparison& comparison, const std::vector<std::string>& names) {
+void print_curves(TextOutput& out, const plot::Comparison& comparison, const std::vector<std::string>& names) {
   if (comparison.curves.empty()) {
     out << "\nThe runs have no scalars of training in common.\n";
     return;
@@ -182,7 +181,7 @@ void print_curves(std::ostream& out, const plot::Comparison& comparison, const s
   }
 }
 
-void print_lonely(std::ostream& out, const std::string& name, const std::vector<plot::Key>& keys) {
+void print_lonely(TextOutput& out, const std::string& name, const std::vector<plot::Key>& keys) {
   if (keys.empty()) return;
   constexpr size_t kShown = 12;
   out << "\nOnly " << name << " has";

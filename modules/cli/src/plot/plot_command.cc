@@ -1,6 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements `shoal plot DIR... [-o FILE.svg]`.
-#include <ostream>
 
 #include "command.h"
 #include "plot/confusion.h"

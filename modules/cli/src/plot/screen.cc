@@ -3,7 +3,6 @@
 
 #include <algorithm>
 #include <chrono>
-#include <ostream>
 
 #include "plot/clean_text.h"
 #include "shoal/base/environment.h"
@@ -49,7 +48,8 @@ class Drawing {
     if (drawn_ > 0) text += "\x1b[" + std::to_string(drawn_) + "A\r";
     text += "\x1b[J";
     for (const std::string& line : lines) text += line + "\n";
-    context.out << text << std::flush;
+    context.out << text;
+    context.out.flush();
     drawn_ = lines.size();
   }
 
@@ -63,7 +63,7 @@ Task<Result<void>> follow_until_end(Environment& env, Context& context, ChosenSi
   for (;;) {
     SHOAL_CO_TRY(const Look seen, look());
     drawing.draw(context, seen.figure, chosen);
-    if (seen.ended || !context.out) co_return Result<void>();
+    if (seen.ended || !context.out.ok()) co_return Result<void>();
     const Result<void> slept = co_await env.sleep_for(kLookEvery, env.interrupted());
     if (!slept) co_return Result<void>();  // The user ends the display by Ctrl-C, so this is no error.
   }

@@ -2,7 +2,6 @@
 #include "tune/search_end.h"
 
 #include <algorithm>
-#include <ostream>
 
 #include "json_out.h"
 #include "launch/job_tasks.h"

@@ -1,9 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The program `shoal` as a function, so that tests can call it within their process.
-#include <iosfwd>
+#include <cstddef>
+#include <functional>
+#include <span>
 #include <string>
 #include <vector>
+
+#include "shoal/base/result.h"
+#include "shoal/cli/text_output.h"
 
 namespace shoal::cli {
 
@@ -25,13 +30,17 @@ struct Self {
 /// The names of all commands: "launch", "status", ...
 std::vector<std::string> command_names();
 
+/// Reads the next bytes of standard input into the given range, and returns their number; 0 at the end. Waits only while
+/// there are none.
+using ReadInput = std::function<Result<size_t>(std::span<std::byte>)>;
+
 /// Runs `shoal argv[1] ...`. Results go to `out` as JSON (one object, or one per line) or CSV, errors go to `err` as
 /// sentences. `in` is standard input, which a command reads only if it is told to. Commands do not change existing files:
 /// `keys` writes new ones, and `launch` runs a job.
 ///
 /// Returns the exit status: 0 for success; 2 wrong usage or configuration; 3 a loss that is not a number; 4 damaged data or
 /// checkpoint; 5 deadline; 1 for other errors.
-int cli_main(int argc, const char* const* argv, std::istream& in, std::ostream& out, std::ostream& err,
+int cli_main(int argc, const char* const* argv, const ReadInput& in, TextOutput& out, TextOutput& err,
              Terminals terminals = {}, const Self& self = {});
 
 }  // namespace shoal::cli

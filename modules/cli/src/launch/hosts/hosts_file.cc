@@ -2,9 +2,9 @@
 #include "launch/hosts/hosts_file.h"
 
 #include <algorithm>
-#include <sstream>
 
 #include "shoal/base/number_text.h"
+#include "shoal/base/split_text.h"
 #include "shoal/cluster/cluster_spec.h"
 
 namespace shoal::cli::launch {
@@ -85,12 +85,11 @@ Result<Host> read_host(const std::vector<std::string>& words) {
 Result<std::vector<Host>> parse_hosts(std::string_view text, const std::string& file) {
   std::vector<Host> hosts;
   std::vector<int> lines;
-  std::istringstream input{std::string(text)};
-  std::string line;
-  for (int number = 1; std::getline(input, line); ++number) {
-    std::istringstream rest(line.substr(0, line.find('#')));
-    std::vector<std::string> words;
-    for (std::string word; rest >> word;) words.push_back(std::move(word));
+  int number = 0;
+  for (const std::string_view line : split_at_lines(text)) {
+    ++number;
+    const std::vector<std::string_view> parts = split_at_blanks(line.substr(0, line.find('#')));
+    const std::vector<std::string> words(parts.begin(), parts.end());
     if (words.empty()) continue;
     const std::string where = file + ", line " + std::to_string(number);
     auto host = read_host(words);

@@ -3,11 +3,11 @@
 
 #include <algorithm>
 #include <charconv>
-#include <sstream>
 
 #include "launch/credentials.h"
 #include "launch/hosts/placement.h"
 #include "launch/hosts/ssh_command.h"
+#include "shoal/base/split_text.h"
 #include "shoal/cluster/tf_config.h"
 
 namespace shoal::cli::launch {
@@ -26,8 +26,7 @@ bool is_looked_up(const std::string& address) {
 
 std::set<uint16_t> ports_of(const std::string& hex_words) {
   std::set<uint16_t> ports;
-  std::istringstream words(hex_words);
-  for (std::string word; words >> word;) {
+  for (const std::string_view word : split_at_blanks(hex_words)) {
     uint16_t port = 0;
     const char* const end = word.data() + word.size();
     if (std::from_chars(word.data(), end, port, 16).ptr == end) ports.insert(port);
@@ -140,10 +139,10 @@ Result<void> RemoteHosts::check(size_t host, const SessionOutcome& outcome) {
 Result<void> RemoteHosts::check_names(size_t host, const SessionOutcome& outcome) const {
   const std::string& here = options_.hosts[host].name;
   for (const std::string& sentence : outcome.said) {
-    std::istringstream words(sentence);
-    std::string verb, name, address;
-    words >> verb >> name >> address;
-    if (verb != "address") continue;
+    const std::vector<std::string_view> words = split_at_blanks(sentence);
+    const auto word = [&](size_t i) { return i < words.size() ? std::string(words[i]) : std::string(); };
+    const std::string name = word(1), address = word(2);
+    if (word(0) != "address") continue;
     const std::string remedy = "; address=NUMBERS behind " + name + " in the list of hosts helps";
     if (address.empty()) return failed_precondition(here + ": does not know the name " + name + remedy);
     const bool loopback = address.starts_with("127.") || address == "::1";
