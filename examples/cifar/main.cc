@@ -15,7 +15,7 @@ namespace {
 const shoal::ProgramInfo kProgram{
     .description =
         "cifar: trains ResNet-20 to tell small colour pictures apart, and tests it on pictures that it has not seen.\n"
-        "--data-dir (or SHOAL_DATA): the folder of the six files of CIFAR-10's binary version, or its parent. Without it\n"
+        "--data-dir (or SHOAL_DATA): the folder of the six files of CIFAR-10's binary version, or its parent. Without it "
         "the program draws pictures of ten patterns. Or --pictures: a folder of JPEG and PNG files.",
     .flags =
         {{"learning-rate", "At the first step; a tenth after half of --steps, a hundredth after three quarters", 0.1, {}},

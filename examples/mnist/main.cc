@@ -17,7 +17,7 @@ namespace {
 const shoal::ProgramInfo kProgram{
     .description =
         "mnist: trains a network to read handwritten digits, and tests it on 10,000 that it has not seen.\n"
-        "--data-dir (or SHOAL_DATA): the folder of the four MNIST files, plain or .gz, or its parent. Without it\n"
+        "--data-dir (or SHOAL_DATA): the folder of the four MNIST files, plain or .gz, or its parent. Without it "
         "the program draws its own digits. Or --records: a folder of TFRecord files.",
     .flags = {{"model",
                "What to train: mlp (two dense layers), lenet5 (two small convolutions) or cnn (two large ones)",

@@ -16,7 +16,7 @@ namespace {
 const shoal::ProgramInfo kProgram{
     .description =
         "text: trains a network to predict the next character, and tests it on the last tenth of the text.\n"
-        "--data-dir (or SHOAL_DATA): the folder of input.txt, or its parent if that is in a folder shakespeare there.\n"
+        "--data-dir (or SHOAL_DATA): the folder of input.txt, or its parent if that is in a folder shakespeare there. "
         "Without it the program writes a play of its own.",
     .flags = {{"model",
                "What to train: lstm (one layer of 256 units) or gpt (four transformer blocks)",

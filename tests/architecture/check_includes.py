@@ -34,6 +34,7 @@ ROOMS = {
 }
 # Public headers stand in the room of the source file of their name. Those without one, and those of which it is not true:
 ROOMS_OF_HEADERS = {
+    "shoal/cluster/quiet_ports.h": "job",
     "shoal/cluster/row_gradients.h": "state",
     "shoal/cluster/run_identity.h": "job",
     "shoal/cluster/snapshot.h": "state",

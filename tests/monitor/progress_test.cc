@@ -6,8 +6,6 @@
 
 #include <cmath>
 
-#include "shoal/monitor/metrics_text.h"
-
 namespace shoal::monitor {
 namespace {
 
@@ -177,12 +175,6 @@ TEST(Format, Bytes) {
   EXPECT_EQ(format_bytes(1536), "1.5 KiB");
   EXPECT_EQ(format_bytes((size_t(1) << 20) - 1), "1.0 MiB");
   EXPECT_EQ(format_bytes(UINT64_MAX), "16384.0 PiB");
-}
-
-TEST(Format, Metrics) {
-  EXPECT_EQ(format_metrics({{"loss", 0.0287412345}, {"global_step", 2000}, {"accuracy", 0.9912}, {"bad", NAN}}),
-            "accuracy = 0.9912, bad = nan, global_step = 2000, loss = 0.02874123");
-  EXPECT_EQ(format_metrics({}), "");
 }
 
 }  // namespace

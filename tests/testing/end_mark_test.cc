@@ -133,7 +133,7 @@ struct ChiefAfterTheEnd {
 TEST(EndMark, OfAnInterruptSendsItsOwnChiefHome) {
   ChiefAfterTheEnd after("night 1");
   EXPECT_EQ(after.world.exit_status("chief 0"), 0) << after.world.report();
-  EXPECT_EQ(after.world.count_log("the run night 1 (SHOAL_RUN) has ended at global step " + std::to_string(after.step) +
+  EXPECT_EQ(after.world.count_log("the start night 1 (SHOAL_RUN) has ended at global step " + std::to_string(after.step) +
                                   " (interrupted)"),
             1u)
       << after.world.report();
@@ -147,7 +147,7 @@ TEST(EndMark, OfAnInterruptSendsItsOwnChiefHome) {
 TEST(EndMark, OfTheEndOfItsInputSendsItsOwnChiefHome) {
   ChiefAfterTheEnd after("night 1", false);
   EXPECT_EQ(after.world.exit_status("chief 0"), 0) << after.world.report();
-  EXPECT_EQ(after.world.count_log("the run night 1 (SHOAL_RUN) has ended at global step 32 (end_of_input)"), 1u)
+  EXPECT_EQ(after.world.count_log("the start night 1 (SHOAL_RUN) has ended at global step 32 (end_of_input)"), 1u)
       << after.world.report();
   const checkpoint::EndMark mark = mark_in(after.world).value();
   EXPECT_EQ(mark.run, 1);

@@ -63,7 +63,8 @@ int cli_main(int argc, const char* const* argv, const ReadInput& in, TextOutput&
   arguments::Command app(
       self.name,
       "Looks at what Shoal's training runs wrote, predicts with it, makes keys for new runs, launches them, searches for "
-      "hyper-parameters, and looks at files of data.\nPrints JSON, CSV or text; changes no file that is there.");
+      "hyper-parameters, and looks at files of data.\nPrints JSON, CSV or text. Changes no file that exists, except that "
+      "plot replaces its own pictures.");
   app.set_version("shoal " SHOAL_VERSION);
   const int own_words = count_own_words(argc, argv);
   Action selected;

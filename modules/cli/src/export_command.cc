@@ -96,7 +96,7 @@ Result<int> show_export(Context& context, const std::string& path) {
   return 0;
 }
 
-/// Refuses to replace an existing file: a command of `shoal` only writes new files.
+/// Refuses to replace an existing file.
 Result<void> check_new(Storage& storage, const std::string& path) {
   if (path.empty()) return invalid_argument("-o: give the path of what is written");
   if (!storage.exists(path)) return {};

@@ -36,13 +36,9 @@ Json unix_seconds(WallTime time) {
 }
 
 bool print_line(TextOutput& out, const Json& json) {
-  try {
-    out << json.dump(-1, ' ', false, Json::error_handler_t::strict) << '\n';
-    return true;
-  } catch (const Json::type_error&) {  // The library reports bytes that are no UTF-8 only by this exception.
-    out << in_one_line(json) << '\n';
-    return false;
-  }
+  const std::optional<std::string> text = shoal::json::utf8_text_of(json);
+  out << (text ? *text : in_one_line(json)) << '\n';
+  return text.has_value();
 }
 
 void print(const Context& context, const Json& json) {

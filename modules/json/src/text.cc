@@ -24,6 +24,14 @@ std::string text_of(const PrintedJson& value, int indent, bool ascii) {
   return value.dump(indent, ' ', ascii, PrintedJson::error_handler_t::replace);
 }
 
+std::optional<std::string> utf8_text_of(const PrintedJson& value) {
+  try {
+    return value.dump(-1, ' ', false, PrintedJson::error_handler_t::strict);
+  } catch (const PrintedJson::type_error&) {  // The library reports bytes that are not UTF-8 only by this exception.
+    return std::nullopt;
+  }
+}
+
 std::string string_text(std::string_view text) { return text_of(Json(std::string(text))); }
 
 Result<Json> parse_value(std::string_view text) {

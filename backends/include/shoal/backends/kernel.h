@@ -95,27 +95,26 @@ class KernelSource {
   virtual ~KernelSource() = default;
   virtual Result<std::unique_ptr<Kernel>> make_kernel(const KernelRequest& request) = 0;
   /// As make_kernel(), for a float32 product (OpDef::product) that rounds its inputs 0 and 1 to bfloat16, multiplies these
-  /// and adds up in float32. If this returns null, the kernel of
-  /// make_kernel() is used, and its operands are rounded before it runs.
+  /// and adds up in float32. If this returns null, the kernel of make_kernel() is used, and its operands are rounded before
+  /// it runs.
   virtual Result<std::unique_ptr<Kernel>> make_bfloat16_kernel(const KernelRequest&) { return nullptr; }
 };
 
 /// Options of compile_with(), which compiles each node with the first of `sources` that supports the node. The last source
 /// is the reference backend, which supports every op of the catalogue. Just before it come the sources of
 /// CompileOptions::fallback. Sources must live until compile_with() returns.
-/// `set_library_threads(count)` sets how many threads a library may use for work that the calling thread gives it, and
-/// returns the former number. It is called with 1 when compilation and run() begin, and with the former number when they
-/// end, because the thread may be the user's and use the same library. Null: there is no such library.
-/// `parallel` calls run(context, begin, end) for disjoint ranges that cover [0, count), on up to `threads` threads. Null:
-/// the backend uses one thread.
 struct ExecutorOptions {
   std::vector<KernelSource*> sources;
   Numerics numerics;  ///< The numerics of the programs; compute_dtype is set from CompileOptions.
+  /// Sets how many threads a library may use for work that the calling thread gives it, and returns the former number. It
+  /// is called with 1 when compilation and run() begin, and with the former number when they end, because the thread may be
+  /// the user's and use the same library. Null: there is no such library.
   int (*set_library_threads)(int count) = nullptr;
   using Range = void (*)(void* context, int64_t begin, int64_t end);
+  /// Calls run(context, begin, end) for disjoint ranges that cover [0, count), on up to `threads` threads. Null: the backend
+  /// uses one thread.
   void (*parallel)(int threads, int64_t count, Range run, void* context) = nullptr;
-  /// Returns how many of `threads` threads are worth using for a step of this total cost. If `worth` is
-  /// null, all are used.
+  /// Returns how many of `threads` threads are worth using for a step of this total cost. If `worth` is null, all are used.
   int (*worth)(int threads, const NodeCost& step) = nullptr;
 };
 Result<std::unique_ptr<Program>> compile_with(const Graph& graph, CompileOptions options, const ExecutorOptions& executor);

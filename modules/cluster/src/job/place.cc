@@ -4,11 +4,11 @@
 #include <algorithm>
 #include <array>
 
-#include "job/quiet_ports.h"
 #include "job/quote.h"
 #include "job/resolvers/resolvers.h"
 #include "job/resolvers/variables.h"
 #include "shoal/base/random.h"
+#include "shoal/cluster/quiet_ports.h"
 
 namespace shoal::cluster {
 namespace {

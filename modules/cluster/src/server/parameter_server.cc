@@ -376,7 +376,7 @@ void Server::part_from_older(const Session& session) {
 
 Result<void> Server::check(Session& session) {
   const transport::Hello& hello = session.hello;
-  session.chief = hello.role == "chief" || hello.role == "master";
+  session.chief = leads(hello);
   session.trainer = trainer_of(hello, options_.identity);
   session.shard = shard_of(hello, options_.identity);
   if (session.shard >= int(options_.servers.size())) session.shard = -1;

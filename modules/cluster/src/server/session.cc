@@ -47,8 +47,10 @@ std::string whose_of(const transport::Hello& hello) {
   return whose;
 }
 
+bool leads(const transport::Hello& hello) { return hello.role == kChiefRole || hello.role == kMasterRole; }
+
 int trainer_of(const transport::Hello& hello, const TaskIdentity& own) {
-  if (hello.role == kChiefRole || hello.role == kMasterRole) return hello.index >= 0 ? 0 : -1;
+  if (leads(hello)) return hello.index >= 0 ? 0 : -1;
   if (hello.role != kWorkerRole) return -1;
   const std::optional<int32_t> position = position_in(own.sparse.workers, hello.index);
   return position && *position <= kTaskIndexMax ? *position + 1 : -1;

@@ -39,6 +39,9 @@ std::string name_of(const transport::Hello& hello);
 /// none.
 std::string whose_of(const transport::Hello& hello);
 
+/// True if the sender is the trainer that leads the job: its chief, or its master.
+bool leads(const transport::Hello& hello);
+
 /// The number of the trainer that sent this hello; -1 for a task that is not a trainer of this job. `own` is the
 /// server's identity.
 int trainer_of(const transport::Hello& hello, const TaskIdentity& own);

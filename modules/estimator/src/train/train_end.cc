@@ -38,8 +38,8 @@ Task<Result<void>> TrainEnd::nothing_to_do() {
   const std::string at = " at global step " + std::to_string(step);
   if (folder_.run_has_ended()) {
     const checkpoint::EndReason reason = folder_.reason_at_start();
-    scope_.env.log().info(before + "the run " + host_of(scope_.config()).shoal_run + " (SHOAL_RUN) has ended" + at + " (" +
-                          std::string(checkpoint::to_string(reason)) + "); a run of another name, or of none, goes on " +
+    scope_.env.log().info(before + "the start " + host_of(scope_.config()).shoal_run + " (SHOAL_RUN) has ended" + at + " (" +
+                          std::string(checkpoint::to_string(reason)) + "); a start of another name, or of none, goes on " +
                           "from there");
     end_ = {step, 0, reason};
   } else {

@@ -20,7 +20,7 @@ inline constexpr uint32_t kProtocolVersion = 6;
 
 /// The numbers are sent over the network and never change.
 enum class MessageKind : uint8_t {
-  kHello = 1,    ///< The first message of a trainer, chief or evaluator on a connection.
+  kHello = 1,    ///< The first message of a trainer, or of a server to server 0, on a connection.
   kControl = 2,  ///< A verb, a JSON text and bytes, for everything that is neither large nor frequent.
   kPull = 3,     ///< Asks for weights; has no body.
   kWeights = 4,  ///< One version of a shard's weights, or of a part of them.
@@ -81,7 +81,7 @@ enum class Encoding : uint8_t {
 struct Hello {
   uint32_t protocol = kProtocolVersion;
   std::string job;   ///< The identity of the job, compared byte for byte.
-  std::string role;  ///< "chief", "worker" or "evaluator".
+  std::string role;  ///< "chief", "master", "worker" or "ps".
   int32_t index = 0;
   uint64_t incarnation = 0;
   std::string strategy;      ///< The canonical text of the update strategy.
@@ -196,7 +196,7 @@ enum class ReportKind : uint8_t {
   /// The first report on a connection, and the first after a restore of the model (which begins a new epoch): says which
   /// orders the shard has received so far.
   kInStep = 1,
-  kHeld = 2,    ///< The shard has received the whole push.
+  kHeld = 2,  ///< The shard has received the whole push.
 };
 struct Report {
   ReportKind kind = ReportKind::kInStep;
@@ -218,7 +218,7 @@ enum class OrderKind : uint8_t {
   /// Keep the state as it is now, for a checkpoint. `pushes` has one PushId, which names the chief's process; its `number`
   /// is 1 if the shard is to keep residuals, too.
   kHold = 5,
-  kSeal = 6,   ///< Accept no push any more.
+  kSeal = 6,  ///< Accept no push any more.
 };
 struct Order {
   OrderKind kind = OrderKind::kCommit;

@@ -16,14 +16,14 @@ enum class EndReason : uint8_t { kMaxSteps, kEndOfInput, kStopRequested, kInterr
 std::string_view to_string(EndReason reason);
 
 struct EndMark {
-  /// The number of the training run in this model_dir (run_count.h). 0: not known, as in end marks of older versions.
+  /// The number of the start in this model_dir (run_count.h). 0: not known, as in end marks of older versions.
   int64_t run = 0;
   int64_t global_step = 0;
   /// The name of the last checkpoint ("model.ckpt-200"). Empty if checkpoints are off.
   std::string checkpoint;
   EndReason reason = EndReason::kMaxSteps;
   WallTime wall_time{};  ///< When the end mark was written. The file states it to the microsecond.
-  /// The launcher's name for the run: SHOAL_RUN of the process that wrote the end mark; empty if it had none.
+  /// The launcher's name for the start: SHOAL_RUN of the process that wrote the end mark; empty if it had none.
   std::string shoal_run = {};
   friend bool operator==(const EndMark&, const EndMark&) = default;
 };

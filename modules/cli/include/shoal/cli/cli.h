@@ -35,11 +35,11 @@ std::vector<std::string> command_names();
 using ReadInput = std::function<Result<size_t>(std::span<std::byte>)>;
 
 /// Runs `shoal argv[1] ...`. Results go to `out` as JSON (one object, or one per line) or CSV, errors go to `err` as
-/// sentences. `in` is standard input, which a command reads only if it is told to. Commands do not change existing files:
-/// `keys` writes new ones, and `launch` runs a job.
+/// sentences. `in` is standard input, which a command reads only if it is told to. Commands change no file that exists,
+/// except that `plot` replaces a picture that it drew.
 ///
 /// Returns the exit status: 0 for success; 2 wrong usage or configuration; 3 a loss that is not a number; 4 damaged data or
-/// checkpoint; 5 deadline; 1 for other errors.
+/// checkpoint; 5 deadline; 143 if a job or a search gave way to a signal and is to be started again; 1 for other errors.
 int cli_main(int argc, const char* const* argv, const ReadInput& in, TextOutput& out, TextOutput& err,
              Terminals terminals = {}, const Self& self = {});
 

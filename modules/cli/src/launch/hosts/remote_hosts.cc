@@ -8,6 +8,7 @@
 #include "launch/hosts/placement.h"
 #include "launch/hosts/ssh_command.h"
 #include "shoal/base/split_text.h"
+#include "shoal/cluster/quiet_ports.h"
 #include "shoal/cluster/tf_config.h"
 
 namespace shoal::cli::launch {
@@ -15,9 +16,6 @@ namespace {
 
 constexpr Duration kPreparing = std::chrono::seconds(30);
 constexpr Duration kCleaning = std::chrono::seconds(10);
-// Tasks listen at ports from this range. Operating systems choose higher ports for outgoing connections, so no such
-// connection takes the port of a task that has died and is to be started again.
-constexpr uint16_t kFirstPort = 20'000, kPorts = 12'000;
 
 /// True for a name, which a host has to resolve; false for an IPv4 address or an IPv6 address in brackets.
 bool is_looked_up(const std::string& address) {
@@ -162,10 +160,10 @@ Result<std::vector<std::string>> RemoteHosts::choose_addresses() {
     if (!tasks_[i].has_address()) continue;
     const Host& host = options_.hosts[places_[i]];
     const std::set<uint16_t>& in_use = ports_in_use_[places_[i]];
-    const auto start = uint32_t(draws_->below(kPorts));
+    const auto start = uint32_t(draws_->below(cluster::kQuietPorts));
     ports_[i] = 0;
-    for (uint32_t step = 0; step < kPorts && ports_[i] == 0; ++step) {
-      const auto port = uint16_t(kFirstPort + (start + step) % kPorts);
+    for (uint32_t step = 0; step < cluster::kQuietPorts && ports_[i] == 0; ++step) {
+      const auto port = uint16_t(cluster::kQuietPortFirst + (start + step) % cluster::kQuietPorts);
       if (!in_use.contains(port) && ports_drawn_.insert(port).second) ports_[i] = port;
     }
     if (ports_[i] == 0) return unavailable(host.name + ": none of its ports from 20000 to 31999 is free");

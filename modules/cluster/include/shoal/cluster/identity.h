@@ -40,7 +40,7 @@ struct TaskIdentity {
   /// The training run that the task's model belongs to. A chief learns it from model_dir, a worker from its own folder or
   /// from the servers.
   RunIdentity run = {};
-  /// The name of the launch (one start of all tasks) that this task belongs to: SHOAL_RUN from a launcher, or an id
+  /// The name of the start (of all tasks together) that this task belongs to: SHOAL_RUN from a launcher, or an id
   /// such as the number of a Slurm job. Empty: not known. Two peers compare it if both know it.
   std::string start = {};
   std::string origin = {};  ///< "mnist, model_dir m": how refusals describe the task.

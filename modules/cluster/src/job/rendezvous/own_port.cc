@@ -3,8 +3,8 @@
 
 #include <optional>
 
-#include "job/quiet_ports.h"
 #include "shoal/cluster/listen.h"
+#include "shoal/cluster/quiet_ports.h"
 
 namespace shoal::cluster {
 namespace {

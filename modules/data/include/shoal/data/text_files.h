@@ -40,6 +40,8 @@ struct CsvColumn {
   bool doubled = false;
 };
 
+/// Options of Dataset::csv().
+///
 /// If files have header lines, the last one of each file is its header. The columns are found by the names in the header,
 /// in any order; fields under other names are passed over. A header that has none of the names, lacks some of them or has
 /// one twice ends iteration with InvalidArgument, which quotes the names of the columns and those of the header. An

@@ -73,18 +73,26 @@ struct RegressorOptions {
   nn::LossReduction loss_reduction = nn::LossReduction::kSumOverBatchSize;
 };
 
+// Each function makes an Estimator of one kind of model. A classifier predicts one of several classes, a regressor numbers,
+// and the last function of each kind takes a head of the caller's own (head.h). They raise InvalidArgument for options that
+// contradict each other or that are outside their ranges, and name the option.
+
+/// A linear model: each column adds its weights to the outputs.
 Estimator linear_classifier(LinearOptions linear, ClassifierOptions classes, RunConfig config);
 Estimator linear_regressor(LinearOptions linear, RegressorOptions labels, RunConfig config);
 Estimator linear_estimator(LinearOptions linear, std::shared_ptr<const nn::Head> head, RunConfig config);
 
+/// A network of dense layers over all columns.
 Estimator dnn_classifier(DnnOptions dnn, ClassifierOptions classes, RunConfig config);
 Estimator dnn_regressor(DnnOptions dnn, RegressorOptions labels, RunConfig config);
 Estimator dnn_estimator(DnnOptions dnn, std::shared_ptr<const nn::Head> head, RunConfig config);
 
+/// A linear model and a network of dense layers, whose outputs are added and which are trained together.
 Estimator wide_and_deep_classifier(WideAndDeepOptions parts, ClassifierOptions classes, RunConfig config);
 Estimator wide_and_deep_regressor(WideAndDeepOptions parts, RegressorOptions labels, RunConfig config);
 Estimator wide_and_deep_estimator(WideAndDeepOptions parts, std::shared_ptr<const nn::Head> head, RunConfig config);
 
+/// A model that ignores its features and learns the mean of the labels, to which others can be compared.
 Estimator baseline_classifier(BaselineOptions baseline, ClassifierOptions classes, RunConfig config);
 Estimator baseline_regressor(BaselineOptions baseline, RegressorOptions labels, RunConfig config);
 Estimator baseline_estimator(BaselineOptions baseline, std::shared_ptr<const nn::Head> head, RunConfig config);

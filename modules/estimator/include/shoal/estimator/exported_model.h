@@ -3,7 +3,7 @@
 /// An exported model: a folder with a graph and its weights, loaded without the program that trained it.
 ///
 /// The folder (named by ten digits, see export_names.h):
-///   export.json   format version, global step, inputs and outputs (see export_format.h), and names and checksums of the
+///   export.json   format version, global step, inputs and outputs (docs/formats.md), and names and checksums of the
 ///                 other files
 ///   graph.json    the graph for kPredict, as Graph::to_json() writes it
 ///   variables/    the weights as a checkpoint folder, with checksums

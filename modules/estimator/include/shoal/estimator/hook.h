@@ -50,8 +50,8 @@ class HookSetup {
   /// Says what else in the model has this name with another value: "the loss", "a metric", "a variable". Empty:
   /// nothing. Nodes of the graph that are neither variables nor inputs do not count, because layers make their names.
   std::string other_of_name(std::string_view name, const Value& value) const;
-  /// Makes `value` available to StepRequest::fetch under `name`. Two hooks may use one name for one value. Raises
-  /// InvalidArgument if a name is used for two values.
+  /// Names `value`: after_step() reads it as StepValues[`name`] after each step for which a hook called
+  /// StepRequest::fetch(). Two hooks may use one name for one value. Raises InvalidArgument if a name is used for two values.
   void fetch(std::string name, Value value);
   /// Makes `value` available in end() as RunContext::final_value(`name`). The rules for names are those of fetch().
   void fetch_at_end(std::string name, Value value);

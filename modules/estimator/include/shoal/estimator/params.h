@@ -21,7 +21,7 @@ class Params {
       std::variant<int64_t, double, bool, std::string, std::vector<int64_t>, std::vector<double>, std::vector<std::string>>;
 
   Params() = default;
-  /// {{"learning_rate", 1e-3}, {"units", 128}, {"optimizer", "Adam"}, {"hidden_units", {64, 32}}}
+  /// One parameter of a list such as {{"learning_rate", 1e-3}, {"units", 128}, {"hidden_units", {64, 32}}}.
   ///
   /// Integers of every width and sign become int64_t, and float becomes double, in lists as well. Raises InvalidArgument
   /// for an integer that is too large.

@@ -140,7 +140,7 @@ struct RuntimeOptions {
   std::optional<int32_t> threads = {};
   /// The transport, as a scheme before host:port in addresses. Default: tcp; inproc for threads of one process.
   std::optional<std::string> transport = {};
-  /// The name of the backend. Default: onednn if the build has it.
+  /// The name of the backend. Default: onednn if the build has it, else portable.
   std::optional<std::string> backend = {};
   /// The type of the operands of matrix products and convolutions: kFloat32, or kBFloat16, to which they are first rounded
   /// (CompileOptions::compute_dtype). Weights, optimizers, gradients and losses are float32 either way.
@@ -191,11 +191,13 @@ struct RunConfigOptions {
   std::optional<int64_t> keep_checkpoint_max = 5;
   /// Besides the recent checkpoints, one checkpoint per this many hours (> 0) is kept for ever.
   std::optional<double> keep_checkpoint_every_n_hours = 10000;
-  /// Base seed for initializers, dropout and shuffles.
+  /// The seed from which those of initializers, dropout and shuffles are made. Default: drawn when the run begins, and kept
+  /// in run.json.
   std::optional<int64_t> random_seed = {};
   /// The longest delay of a worker's staggered start, in seconds, >= 0; 0 or None: no delay.
   std::optional<int64_t> max_worker_delay_secs = {};
-  /// The longest wait for the model to become ready on the servers, > 0.
+  /// How long this task waits for other tasks, in seconds, > 0; docs/timeouts.md lists the waits. shoal::run() takes 600 if
+  /// the flag --cluster describes the cluster.
   double ready_timeout_secs = 7200;
   /// True: writes the graph description beside the checkpoints.
   bool save_model_description = true;
@@ -211,11 +213,13 @@ struct RunConfigOptions {
   /// system chooses a free port, which the log names. If processes of one job share a machine, each adds its number in the
   /// job (in the order chief or master, ps, workers, evaluator) to the port. Default: none.
   std::optional<std::string> metrics = {};
+  /// How servers apply the gradients of several trainers.
   UpdateStrategyOptions update_strategy = {};
   /// The meaning of a terminate signal for shoal::run(), and run_cluster() if it handles signals. Other calls ignore it.
   OnSigterm on_sigterm = OnSigterm::kEnd;
   /// Chooses the parameter server that holds a variable. Empty: Shoal chooses.
   Placement placement = {};
+  /// How this process computes and communicates. Default: the defaults of RuntimeOptions.
   std::optional<RuntimeOptions> runtime = {};
   /// Receives the log lines of all calls with this config or a copy of it, on any of their threads, one line at a time
   /// (guarded_sink()). Nothing goes to standard error then. Default: standard error.

@@ -2,6 +2,7 @@
 #pragma once
 /// Functions that write JSON values as text and read them from text. All of Shoal writes JSON with these functions, because
 /// the library's own dump() throws an exception for bytes that are not UTF-8.
+#include <optional>
 #include <string>
 #include <string_view>
 
@@ -14,6 +15,9 @@ namespace shoal::json {
 /// text has to read back unchanged, check it first (shoal/base/utf8.h), or store it as exact_text() (exact.h).
 std::string text_of(const Json& value, int indent = -1, bool ascii = false);
 std::string text_of(const PrintedJson& value, int indent = -1, bool ascii = false);
+
+/// Writes `value` in one line; nothing if it has a text that is not UTF-8.
+std::optional<std::string> utf8_text_of(const PrintedJson& value);
 
 /// Returns `text` as a JSON string, with quotes.
 std::string string_text(std::string_view text);

@@ -109,7 +109,7 @@ class World {
   /// Sends SIGTERM to a task whose on_sigterm is `leave`: the task saves, does not mark the job as over, and its program
   /// ends with Cancelled (status 143), so that the task can be started again.
   void leave(std::string_view task);
-  /// Sets SHOAL_RUN, the name that a launcher gives to one run, for the task's next starts; "": none.
+  /// Sets SHOAL_RUN, the name that a launcher gives to one start of all tasks, for this task's next starts; "": none.
   void set_shoal_run(std::string_view task, std::string run);
   /// Moves the wall clock of the task's host ahead (or back). From now on the clock gains `drift` seconds per second.
   void set_wall_clock(std::string_view task, Duration ahead, double drift = 0);
