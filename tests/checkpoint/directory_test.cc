@@ -271,6 +271,27 @@ TEST(Latest, AMissingOrDamagedPointerFileFallsBackToWhatLiesThere) {
   }
 }
 
+TEST(Latest, ASaveReplacesAMissingOrDamagedPointerFileAndDeletesNothing) {
+  for (const std::optional<std::string>& damage :
+       std::vector<std::optional<std::string>>{{}, "", "garbage", "model_checkpoint_path: \"model.ckpt-1"}) {
+    for (const int64_t step : {10, 11}) {  // The step that training resumes from is saved again, or a later one is.
+      SimulatedDisk disk;
+      for (const int64_t earlier : {5, 10}) ASSERT_OK(save(disk, "m", earlier, 1));
+      if (damage) {
+        disk.contents("m/checkpoint") = *damage;
+      } else {
+        ASSERT_OK(disk.remove("m/checkpoint"));
+      }
+      ASSERT_OK(save(disk, "m", step, 2, {.keep_max = 1})) << damage.value_or("missing");
+      const auto newest = latest_intact(disk, "m", {});
+      ASSERT_OK(newest);
+      EXPECT_EQ((*newest)->global_step(), step);
+      EXPECT_EQ(*saved_value(**newest), 2);
+      for (const std::string older : {"m/model.ckpt-5", "m/model.ckpt-10"}) EXPECT_OK(verify(disk, older));
+    }
+  }
+}
+
 TEST(List, TellsStepsSizesTimesAndDamage) {
   SimulatedDisk disk;
   for (int64_t step : {0, 5, 10}) ASSERT_OK(save(disk, "m", step, 1));

@@ -258,6 +258,7 @@ TEST(Run, NanLossIsStatus3AndADamagedFolderStatus4) {
   EXPECT_EQ(nan.status, 3);
   EXPECT_THAT(nan.err, HasSubstr("NaN"));
   write_file(place.model_dir() + "/checkpoint", "garbage");
+  write_file(place.model_dir() + "/model.ckpt-0.index", "garbage");
   EXPECT_EQ(run_program({"--model-dir", place.model_dir(), "--backend", "reference"}, training()).status, 4);
 }
 

@@ -85,6 +85,7 @@ class FolderWriter final : public Writer {
   Result<Manifest> make_manifest(SaveInfo info, const std::vector<FileInfo>& listing) const;
   Result<void> write_index(const std::string& text);
   Result<void> mark_unlisted(const std::string& name, const std::vector<FileInfo>& listing);
+  Result<std::vector<std::string>> listed_before() const;
   Result<void> put_in_place(SaveInfo info);
   Result<Saved> make_newest(const CommitOptions& options);
   Result<void> delete_old(const std::vector<std::string>& deleted, const WarningSink& warn);
@@ -272,11 +273,19 @@ Result<void> FolderWriter::finish_files() {
   return {};
 }
 
+/// The names of the checkpoints that are listed before this save, which replaces the list. If the `checkpoint` file is
+/// damaged or missing, there are none: all checkpoints in the folder stay, since some may be kept for good.
+Result<std::vector<std::string>> FolderWriter::listed_before() const {
+  Result<std::optional<PointerFile>> pointer = read_pointer(storage_, model_dir_);
+  if (!pointer && pointer.error().kind() != ErrorKind::kDataLoss) return std::move(pointer).error();
+  return pointer && *pointer ? std::move((*pointer)->retained) : std::vector<std::string>();
+}
+
 Result<void> FolderWriter::put_in_place(SaveInfo info) {
   SHOAL_TRY_VOID(check_names(info));
   SHOAL_TRY_VOID(finish_files());
   SHOAL_TRY(const std::vector<FileInfo> listing, storage_.list(model_dir_));
-  SHOAL_TRY(const std::optional<PointerFile> before, read_pointer(storage_, model_dir_));
+  SHOAL_TRY(const std::vector<std::string> listed, listed_before());
   SHOAL_TRY(manifest_, make_manifest(std::move(info), listing));
 
   phase_ = Phase::kRenaming;
@@ -288,16 +297,15 @@ Result<void> FolderWriter::put_in_place(SaveInfo info) {
     renamed_.push_back(manifest_.files[renamed_.size()].name);
     SHOAL_TRY_VOID(storage_.rename(file.path, path_of(renamed_.back())));
   }
-  if (!before || !before->lists(name_)) SHOAL_TRY_VOID(mark_unlisted(name_, listing));
+  if (std::ranges::find(listed, name_) == listed.end()) SHOAL_TRY_VOID(mark_unlisted(name_, listing));
   // The names of the data files must be on disk before the caller writes an index that refers to them.
   return storage_.sync_folder(model_dir_);
 }
 
 Result<Saved> FolderWriter::make_newest(const CommitOptions& options) {
   SHOAL_TRY(const std::vector<FileInfo> listing, storage_.list(model_dir_));
-  SHOAL_TRY(const std::optional<PointerFile> before, read_pointer(storage_, model_dir_));
-  const bool is_listed = before && before->lists(name_);
-  const std::vector<std::string> listed = before ? before->retained : std::vector<std::string>{};
+  SHOAL_TRY(const std::vector<std::string> listed, listed_before());
+  const bool is_listed = std::ranges::find(listed, name_) != listed.end();
   index_text_ = encode_manifest(manifest_);
   phase_ = Phase::kIndexed;
   SHOAL_TRY_VOID(write_index(index_text_));
