@@ -200,19 +200,35 @@ TEST_F(Report, OfAFinishedRunStaysAndIsCompletedFromTheFolder) {
   ASSERT_EQ(run({"--steps", "4"}, trains({}, {final_exporter("last")})).status, 0);
   const std::string before = text_of(in_folder());
   const Json first = json_of(in_folder());
-  const Outcome again = run({"--steps", "4", "--units", "99"}, trains());
+  const std::string run_file = text_of(model_dir() + "/run.json");
+  const Outcome again = run_program({"--model-dir", model_dir(), "--backend", "reference", "--threads", "1", "--seed", "8",
+                                     "--steps", "4", "--units", "99"},
+                                    trains());
   EXPECT_EQ(again.status, 0);
-  EXPECT_THAT(again.out, IsEmpty());  // It has evaluated nothing.
+  EXPECT_THAT(again.err, HasSubstr("so these flags had no effect: units; the results are those of the start that trained"));
+  EXPECT_EQ(text_of(model_dir() + "/run.json"), run_file);  // The seed stays that of the run.
+  EXPECT_THAT(again.out, IsEmpty());                        // It has evaluated nothing.
   EXPECT_EQ(text_of(in_folder()), before);
   const Json outcome = json_of(by_variable());
   EXPECT_EQ(outcome.at("status"), "complete");
   EXPECT_FALSE(outcome.contains("loss"));
-  for (const char* name : {"last", "best", "export", "global_step", "seed"})
+  for (const char* name : {"last", "best", "export", "global_step", "seed", "flags"})
     EXPECT_EQ(outcome.at(name), first.at(name)) << name;
   // Where it was deleted, or a version of Shoal trained that wrote none, the next start makes one.
   std::filesystem::remove(in_folder());
   ASSERT_EQ(run({"--steps", "4"}, trains()).status, 0);
   EXPECT_EQ(json_of(in_folder()).at("last"), first.at("last"));
+}
+
+TEST_F(Report, OfARunThatAnotherProgramBeganComesWithAWarning) {
+  ASSERT_EQ(run({"--steps", "2"}, trains()).status, 0);
+  const std::string path = model_dir() + "/run.json", program = Json::parse(text_of(path)).at("program");
+  std::string text = text_of(path);
+  text.replace(text.find(program), program.size(), "housing");
+  write_file(path, text);
+  const Outcome outcome = run({"--steps", "3"}, trains());
+  EXPECT_EQ(outcome.status, 0);
+  EXPECT_THAT(outcome.err, HasSubstr("was begun by the program housing, and this is " + program));
 }
 
 TEST_F(Report, ThatAKilledProcessWasWritingIsRemoved) {

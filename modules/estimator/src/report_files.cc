@@ -31,12 +31,45 @@ void add_from_folder(ExperimentReport& report, Storage& storage, const std::stri
   report.best = best_evaluation(storage, evaluations, {});
 }
 
-/// Whether the report in this file says that the run is complete. Otherwise the file is damaged, or the start that wrote it
-/// ended after the last step but before the end of its work.
-bool says_complete(Storage& storage, const std::string& path) {
+/// Reads the report of a run that is complete. Nothing if the file is missing or damaged, or if the start that wrote it ended
+/// after the last step but before the end of its work.
+std::optional<json::Json> complete_report(Storage& storage, const std::string& path) {
   const auto text = storage.read_all(path, kReportBytesMax);
-  const auto report = text ? json::parse_object(*text) : Result<json::Json>(text.error());
-  return report && report->contains("status") && (*report)["status"] == to_string(ExperimentStatus::kComplete);
+  auto report = text ? json::parse_object(*text) : Result<json::Json>(text.error());
+  const bool complete =
+      report && report->contains("status") && (*report)["status"] == to_string(ExperimentStatus::kComplete);
+  return complete ? std::optional<json::Json>(*std::move(report)) : std::nullopt;
+}
+
+/// A flag as a report has it; nothing for a value that no flag has.
+std::optional<Params::Item> flag_in_report(const json::Json& value) {
+  const auto all = [&](bool (*is)(const json::Json&)) { return std::ranges::all_of(value, is); };
+  if (value.is_boolean()) return value.get<bool>();
+  if (value.is_number_integer()) return value.get<int64_t>();
+  if (value.is_number()) return value.get<double>();
+  if (value.is_string()) return value.get<std::string>();
+  if (!value.is_array()) return std::nullopt;
+  if (all([](const json::Json& item) { return item.is_string(); })) return value.get<std::vector<std::string>>();
+  if (all([](const json::Json& item) { return item.is_number_integer(); })) return value.get<std::vector<int64_t>>();
+  if (all([](const json::Json& item) { return item.is_number(); })) return value.get<std::vector<double>>();
+  return std::nullopt;
+}
+
+/// For a start that found nothing left to train: the flags, the seed and the version of the start that trained replace those
+/// of this one, since the numbers of the report came from there.
+void take_from_trained(ExperimentReport& report, const json::Json& trained) {
+  if (const auto flags = trained.find("flags"); flags != trained.end() && flags->is_object()) {
+    report.parameters = {};
+    for (const auto& [name, value] : flags->items()) {
+      if (const auto flag = flag_in_report(value)) report.parameters.set(name, *flag);
+    }
+  }
+  if (const auto seed = trained.find("seed"); seed != trained.end() && seed->is_number_integer()) {
+    report.seed = seed->get<int64_t>();
+  }
+  if (const auto version = trained.find("version"); version != trained.end() && version->is_string()) {
+    report.version = version->get<std::string>();
+  }
 }
 
 int64_t step_of_last(const ExperimentReport& report) {
@@ -85,7 +118,7 @@ Result<void> write_folder_report(const TaskReports& reports, const CommandLine& 
   const std::string path = join_path(folder.model_dir, kReportName);
   const auto storage = storage_of(folder);
   // A start that finds nothing left to train does not replace the report of the start that trained.
-  if (!folder.trains && says_complete(*storage, path)) return {};
+  if (!folder.trains && complete_report(*storage, path)) return {};
   if (!is_still_ours(*storage, folder)) return {};
   const auto found = [&] {
     ExperimentReport report = reports.merged(line, folder.model_dir);
@@ -114,7 +147,22 @@ ExperimentReport program_report(const TaskReports& reports, const CommandLine& l
   if (led == folders.end() && report.metrics.empty()) return report;
   const auto storage = led == folders.end() ? std::shared_ptr<Storage>(make_file_storage()) : storage_of(*led);
   add_from_folder(report, *storage, reports.eval_dir(report.model_dir));
+  if (led != folders.end() && !led->trains) {
+    const auto trained = complete_report(*storage, join_path(report.model_dir, kReportName));
+    if (trained) take_from_trained(report, *trained);
+  }
   return report;
+}
+
+std::string flags_not_used(const ExperimentReport& report, const ExperimentReport& own) {
+  std::string text;
+  for (const auto& [name, item] : own.parameters) {
+    const auto same = [&, &name = name, &item = item](const Params::Pair& other) {
+      return other.first == name && other.second == item;
+    };
+    if (std::none_of(report.parameters.begin(), report.parameters.end(), same)) text += (text.empty() ? "" : ", ") + name;
+  }
+  return text;
 }
 
 std::vector<std::string> write_folder_reports(const TaskReports& reports, const CommandLine& line,

@@ -157,6 +157,10 @@ int end_program(const TaskReports& reports, const ParsedFlags& flags, const Comm
   const Ending ending = called ? *called : Ending{print_error(called.error()), called.error().message()};
   if (!reports.has_started() || flags.predict || flags.measure_input) return ending.status;
   const ExperimentReport report = program_report(reports, line, ending.failure);
+  if (const std::string unused = flags_not_used(report, reports.merged(line)); !unused.empty()) {
+    print_warning("nothing was left to train in " + report.model_dir + ", so these flags had no effect: " + unused +
+                  "; the results are those of the start that trained, with its flags; another --model-dir trains anew");
+  }
   write_results(reports, line, report, ending.failure);
   if (ending.status == 0) print_results(report, flags);
   return ending.status;

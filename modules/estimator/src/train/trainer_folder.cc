@@ -56,13 +56,14 @@ Result<bool> TrainerFolder::look() {
   if (!run_has_ended() && !listed_as_finished(storage, folder, max_steps_)) SHOAL_TRY_VOID(begin_run());
   remove_what_was_left();
   SHOAL_TRY_VOID(reopen_checkpoint());
-  SHOAL_TRY_VOID(take_run());
+  if (scope_.request.steps) max_steps_ = int64_t(checkpoint_step()) + *scope_.request.steps;
+  const bool trains = !run_has_ended() && !is_finished();
+  SHOAL_TRY_VOID(take_run(trains));
   if (source_) {
     scope_.env.log().info("restored from checkpoint " + source_->prefix() + " at global step " +
                           std::to_string(checkpoint_step()));
   }
-  if (scope_.request.steps) max_steps_ = int64_t(checkpoint_step()) + *scope_.request.steps;
-  if (!run_has_ended() && !is_finished()) {
+  if (trains) {
     // The run begins here if it has not begun above: the list named a checkpoint at max_steps, which proved damaged.
     SHOAL_TRY_VOID(begin_run());
     tell_host(true);
@@ -121,11 +122,12 @@ void TrainerFolder::remove_what_was_left() {
   }
 }
 
-/// Continues the run of the folder, or begins one: reads or writes run.json, with the run's id and seed.
-Result<void> TrainerFolder::take_run() {
+/// Continues the run of the folder, or begins one: reads or writes run.json, with the run's id and seed. If this start does
+/// not train, the run keeps its seed.
+Result<void> TrainerFolder::take_run(bool trains) {
   Storage& storage = scope_.env.storage();
   const std::string& folder = scope_.model_dir();
-  const std::optional<int64_t>& given = scope_.config().random_seed();
+  const bool given = trains && scope_.config().random_seed().has_value();
   Result<std::optional<checkpoint::RunFile>> found = checkpoint::read_run(storage, folder);
   if (!found && found.error().kind() != ErrorKind::kDataLoss) return unusable(folder, "read", found.error());
   if (!found) scope_.env.log().warning("the run is taken from its checkpoints: " + found.error().message());
@@ -133,14 +135,19 @@ Result<void> TrainerFolder::take_run() {
   run_file_ = known ? **found : adopt_or_begin_run();
   const int64_t seed_before = run_file_.seed;
   if (given) {
-    run_file_.seed = *given;
+    run_file_.seed = scope_.config().random_seed().value();
     run_file_.seed_given = true;
   }
   const std::string seed = "random seed " + std::to_string(run_file_.seed);
   if (known && run_file_.seed != seed_before) {
     scope_.env.log().info(seed + ", which this start was given; the run had " + std::to_string(seed_before) + " until now");
-  } else if (!given) {
+  } else if (!given && trains) {
     scope_.env.log().info(seed + (known ? ", as the run had it before" : ", drawn for this run; --seed gives another"));
+  }
+  const std::string& program = scope_.env.process().program;
+  if (known && run_file_.program != program) {
+    scope_.env.log().warning("the run in " + folder + " was begun by the program " + run_file_.program + ", and this is " +
+                             program + "; if it is another model, choose another model_dir");
   }
   scope_.run = {.id = run_file_.id, .seed = run_file_.seed};
   if (known && run_file_ == **found) return {};

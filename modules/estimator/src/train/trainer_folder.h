@@ -85,7 +85,7 @@ class TrainerFolder {
   void remove_what_was_left();
   std::unique_ptr<checkpoint::Reader> newer_in_spare_dir(const checkpoint::Reader* newest);
   std::string spare_dir_of(const std::string& run) const;
-  Result<void> take_run();
+  Result<void> take_run(bool trains);
   checkpoint::RunFile adopt_or_begin_run();
   void guess_run();
   Result<void> begin_run();

@@ -13,11 +13,11 @@
 namespace shoal {
 
 enum class ExperimentStatus : uint8_t {
-  kComplete,     ///< Training has ended by itself: at its last step, at the end of its input, or by a hook.
+  kComplete,  ///< Training has ended by itself: at its last step, at the end of its input, or by a hook.
   /// A signal, or a stop request on RunConfigOptions::stop, ended training. The same command goes on from the newest
   /// checkpoint.
   kInterrupted,
-  kFailed,       ///< The program ended with an error.
+  kFailed,  ///< The program ended with an error.
 };
 /// Returns "complete", "interrupted" or "failed".
 std::string_view to_string(ExperimentStatus status);
@@ -26,8 +26,10 @@ std::string_view to_string(ExperimentStatus status);
 struct ExperimentReport {
   ExperimentStatus status = ExperimentStatus::kComplete;
   std::string error = {};  ///< The error message, if the status is kFailed.
-  Params parameters = {};  ///< The program's own flags, and "steps", "batch" and "data-dir", as the program saw them.
-  Metrics metrics = {};    ///< Metrics of the last evaluation made by this start of the program.
+  /// The program's own flags, and "steps", "batch" and "data-dir", as the program saw them. If nothing was left to train, they
+  /// are those of the start that trained, and so are `seed` and `version`.
+  Params parameters = {};
+  Metrics metrics = {};  ///< Metrics of the last evaluation made by this start of the program.
   /// Metrics and global_step of the last evaluation of the run, which an earlier start or another task may have made.
   /// Numbers that were read from event files have the precision of float32.
   Metrics last = {};
