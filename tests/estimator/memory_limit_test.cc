@@ -71,6 +71,12 @@ TEST_F(MemoryLimit, ALargerBatchIsRefusedByItsActivations) {
               MatchesRegex(".*the most first: a smaller batch or nn::recompute.*"));
 }
 
+TEST_F(MemoryLimit, EndsABatchThatDoesNotFitWhileItIsCollected) {
+  auto estimator = place_.estimator(wide_model, beside_what_there_is(20 * kMiB));
+  const std::string why = refusal([&] { estimator.train([] { return rows(1'000'000'000'000); }, {.steps = 1}); });
+  EXPECT_THAT(why, AllOf(HasSubstr("batch(1000000000000): its first "), HasSubstr("make the batch smaller")));
+}
+
 TEST_F(MemoryLimit, IsAskedAgainForBatchesOfOtherSizes) {
   auto estimator = place_.estimator(wide_model, beside_what_there_is(400 * kMiB));
   const auto growing = [] { return line({1, 2}).batch(2).concatenate(line(std::vector<float>(64, 1)).batch(64)); };

@@ -2,6 +2,7 @@
 // batch and padded_batch: consecutive elements stacked.
 #include "nodes.h"
 #include "padding.h"
+#include "shoal/base/format.h"
 #include "stack.h"
 
 namespace shoal::data {
@@ -53,8 +54,10 @@ class BatchStage final : public Stage {
   /// large elements.
   Result<bool> collect(Item& item) {
     size_t count = 1;
-    for (; int64_t(count) < size_; ++count) {
+    uint64_t bytes = bytes_of(rows_[0]);
+    for (; int64_t(count) < size_; ++count, bytes += bytes_of(rows_[count - 1])) {
       SHOAL_TRY_VOID(check_stopping(context_));
+      if (bytes_max_ != 0 && bytes + count * sizeof(Item) > bytes_max_) return too_large(count, bytes);
       if (rows_.size() == count) rows_.emplace_back();
       SHOAL_TRY(const bool more, input_->next(rows_[count]));
       if (!more) break;
@@ -64,7 +67,18 @@ class BatchStage final : public Stage {
     return true;
   }
 
+  Error too_large(size_t count, uint64_t bytes) const {
+    constexpr double kMib = 1 << 20;
+    return failed_precondition(
+        formatted("batch(%lld): its first %zu elements take %.0f MiB", static_cast<long long>(size_), count,
+                  double(bytes + count * sizeof(Item)) / kMib) +
+        formatted(", and a batch of this process may have %.0f MiB; make the batch smaller", double(bytes_max_) / kMib));
+  }
+
   StageContext& context_;
+  // 0: there is no limit.
+  const uint64_t bytes_max_ =
+      context_.options.batch_bytes_max ? uint64_t(*context_.options.batch_bytes_max) : context_.env.process().memory_bytes;
   std::unique_ptr<Stage> input_;
   const int64_t size_;
   const bool drop_remainder_;

@@ -88,18 +88,21 @@ Result<void> stack(std::string_view what, std::span<const Item> rows, const Padd
   return {};
 }
 
+uint64_t bytes_of(const Item& item) {
+  uint64_t bytes = 0;
+  for (size_t i = 0; i < item.columns(); ++i) {
+    const Column column = item.column(i);
+    bytes +=
+        uint64_t(column.shape.elements()) * (column.dtype == DType::kString ? sizeof(std::string) : size_of(column.dtype));
+  }
+  return bytes;
+}
+
 // ---- BatchFiller -----------------------------------------------------------------------------------------------
 
 bool BatchFiller::is_small(const Item& first, int64_t rows_max) {
   constexpr int64_t kRowsMax = 1 << 16, kBytesMax = int64_t(64) << 20;
-  if (rows_max > kRowsMax) return false;
-  int64_t bytes = 0;
-  for (size_t i = 0; i < first.columns(); ++i) {
-    const Column column = first.column(i);
-    const auto width = int64_t(column.dtype == DType::kString ? sizeof(std::string) : size_of(column.dtype));
-    bytes += column.shape.elements() * width;
-  }
-  return bytes <= kBytesMax / rows_max;
+  return rows_max <= kRowsMax && int64_t(bytes_of(first)) <= kBytesMax / rows_max;
 }
 
 Result<void> BatchFiller::begin(const Item& first, int64_t rows_max, Item& item) {

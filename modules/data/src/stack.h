@@ -16,6 +16,9 @@ namespace shoal::data {
 /// have equal shapes. InvalidArgument, beginning with `what` ("batch"), if the rows cannot be stacked.
 Result<void> stack(std::string_view what, std::span<const Item> rows, const Padding* padding, BufferPool& pool, Item& item);
 
+/// The memory of an element's values, without that of its texts' letters.
+uint64_t bytes_of(const Item& item);
+
 /// Makes the same batch as stack() with no padding. But it copies each element into the batch as soon as the element
 /// arrives, so no element has to be stored until the batch is full.
 ///

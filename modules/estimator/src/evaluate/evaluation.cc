@@ -14,6 +14,7 @@
 #include "shoal/base/format.h"
 #include "shoal/checkpoint/directory.h"
 #include "shoal/monitor/event_writer.h"
+#include "shoal/monitor/task_meters.h"
 #include "shoal/nn/initializers.h"
 #include "task/plugins.h"
 #include "task/run_seed.h"
@@ -353,7 +354,8 @@ Result<OpenedInput> open_input(Environment& env, const Estimator& estimator, con
                                .trainer_index = training ? estimator.config().trainer_index() : 0,
                                .num_trainers = training ? estimator.config().num_trainers() : 1,
                                .run_seed = run_seed,
-                               .stop = stop};
+                               .stop = stop,
+                               .batch_bytes_max = estimator.config().memory_limit()};
   SHOAL_TRY(opened.iterator, iterate_batches_with_rows(env, *opened.dataset, options));
   return opened;
 }

@@ -138,6 +138,7 @@ Result<void> measure_input(const Estimator& estimator, const InputFn& input_fn, 
                                       {.seed = config.random_seed(),
                                        .run_seed = folder.empty() ? std::nullopt : seed_of_run(*env, config, folder),
                                        .stop = env->interrupted(),
+                                       .batch_bytes_max = config.memory_limit(),
                                        .measure = true}));
   SHOAL_TRY(const Measured measured, read_batches(*env, *input, request.seconds));
   const data::SlowestStage slowest = data::slowest_stage(measured.stages, cores);

@@ -94,6 +94,7 @@ Result<void> ResumableInput::begin_by(int64_t run_seed) {
                                                         .num_trainers = config.num_trainers(),
                                                         .run_seed = run_seed,
                                                         .stop = scope_.env.interrupted(),
+                                                        .batch_bytes_max = config.memory_limit(),
                                                         .measure = true}));
   return {};
 }

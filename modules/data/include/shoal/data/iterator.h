@@ -35,6 +35,9 @@ struct IterateOptions {
   /// element and each piece of a file; a generator may check it, too (Dataset::from_generator). Functions of map() and
   /// filter() run to their ends. save() then gives the position after the last element returned. Any thread may stop it.
   StopToken stop = {};
+  /// The most memory in bytes that the elements of one batch may take. Default: what this process may have at most
+  /// (ProcessInfo::memory_bytes). A batch that is larger ends iteration with FailedPrecondition while it is collected.
+  std::optional<int64_t> batch_bytes_max = {};
   bool measure = false;  ///< True: stages are measured, which takes some nanoseconds per element and stage.
 };
 
