@@ -153,6 +153,7 @@ TEST_F(InitialValuesTest, RefuseWhatFitsNoVariable) {
       refused_with({{"out/bais", nn::zeros()}}),
       HasSubstr("model_fn: initial_values: \"out/bais\" matches no variable of the model; there are: words/table, "));
   EXPECT_THAT(refused_with({{"out", nn::zeros()}}), HasSubstr("matches no variable")) << "a part of a name is none";
+  EXPECT_THAT(refused_with({{"!out", nn::zeros()}}), HasSubstr("\"!out\" leaves out no variable of the model"));
   EXPECT_THAT(refused_with({{"out/(bias", nn::zeros()}}), HasSubstr("\"out/(bias\" is not a regular expression"));
   EXPECT_THAT(refused_with({{"out/bias", Tensor::of<float>({2}, {1, 2})}}),
               HasSubstr("out/bias is float32 [3], the values are float32 [2]"));

@@ -91,6 +91,7 @@ TEST_F(WarmStartTest, APatternThatMatchesNothingIsNamedWithWhatThereIs) {
                     HasSubstr("there are: words/table, batch_norm/scale, batch_norm/shift, out/kernel, out/bias")));
   EXPECT_THAT(refused({.from = from(), .variables = {"out/.*", "batch"}}),  // A pattern has to match a whole name.
               AllOf(HasSubstr("\"batch\" matches no variable"), HasSubstr("batch_norm/moving_mean")));
+  EXPECT_THAT(refused({.from = from(), .variables = {"!batch"}}), HasSubstr("\"!batch\" leaves out no "));
 }
 
 TEST_F(WarmStartTest, ANameThatMatchesNothingIsNamedWithWhatThereIs) {

@@ -38,7 +38,12 @@ TEST(NamePattern, MatchesWholeNamesOnly) {
   EXPECT_TRUE(matches("!logits/.*", "dense/logits/bias"));
   EXPECT_TRUE(matches("!logits", "logits/bias"));
   EXPECT_FALSE(matches("!(a|b)/.*", "b/x"));
-  EXPECT_TRUE(matches("!", "a"));
+}
+
+TEST(NamePattern, NamesWhatItsExpressionMatches) {
+  EXPECT_TRUE(value_or_raise(NamePattern::make("logits/.*")).names("logits/bias"));
+  EXPECT_TRUE(value_or_raise(NamePattern::make("!logits/.*")).names("logits/bias"));
+  EXPECT_FALSE(value_or_raise(NamePattern::make("!logits/.*")).names("dense/bias"));
 }
 
 TEST(NamePattern, RefusesWhatOtherExpressionsReadInAnotherWay) {
@@ -55,6 +60,7 @@ TEST(NamePattern, RefusesWhatOtherExpressionsReadInAnotherWay) {
   EXPECT_THAT(error("[a-"), HasSubstr("Unmatched [, [^, [:, [., or [="));
   EXPECT_THAT(error("a)("), HasSubstr("Unmatched"));
   EXPECT_THAT(error("a\\"), HasSubstr("Trailing backslash"));
+  for (const char* text : {"!", "!!a"}) EXPECT_THAT(error(text), HasSubstr("is one ! and an expression"));
   EXPECT_THAT(error(std::string("a\0b", 3)), HasSubstr("a character with the code 0"));
 }
 

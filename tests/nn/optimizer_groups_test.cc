@@ -58,6 +58,10 @@ TEST(OptimizerGroups, WhatNoneMatchesStays) {
 TEST(OptimizerGroups, SaysWhatIsWrong) {
   Three model;
   EXPECT_THAT(refusal([&] {
+                minimize_by_groups(model.loss, {{"!tpo/.*", adam()}});
+              }),
+              HasSubstr("\"!tpo/.*\" leaves out no trainable variable; the model has: body/a, body/b, top/c"));
+  EXPECT_THAT(refusal([&] {
                 minimize_by_groups(model.loss, {{".*", adam()}, {"top/.*", adam()}});
               }),
               HasSubstr("no trainable variable is left for \"top/.*\"; the model has: body/a, body/b, top/c"));

@@ -79,6 +79,7 @@ Result<NamePattern> NamePattern::make(std::string text) {
   };
   if (text.find('\0') != std::string::npos) return refused("it has a character with the code 0");
   if (const std::string why = read_otherwise(text); !why.empty()) return refused(why);
+  if (text == "!" || text.starts_with("!!")) return refused("a pattern for all names but some is one ! and an expression");
   const PlainLocale plain;  // Else the ranges of characters, and the error, would be those of the process's locale.
   const auto compiled = std::make_shared<Compiled>();
   compiled->negated = text.starts_with('!');
@@ -89,15 +90,16 @@ Result<NamePattern> NamePattern::make(std::string text) {
   return refused(why);
 }
 
-bool NamePattern::matches(std::string_view name) const {
-  if (name.find('\0') != std::string_view::npos) return compiled_->negated;  // regexec() would end the name there.
+bool NamePattern::matches(std::string_view name) const { return names(name) != compiled_->negated; }
+
+bool NamePattern::names(std::string_view name) const {
+  if (name.find('\0') != std::string_view::npos) return false;  // regexec() would end the name there.
   const PlainLocale plain;
   // Of all matches regexec() gives the one that begins first, and of these the longest: the whole name, if that matches.
   regmatch_t match{};
   const int status = ::regexec(&compiled_->regex, std::string(name).c_str(), 1, &match, 0);
   if (status == REG_ESPACE) raise_exhausted(no_memory(name.size(), "comparing a name with \"" + text_ + "\""));
-  const bool whole = status == 0 && match.rm_so == 0 && size_t(match.rm_eo) == name.size();
-  return whole != compiled_->negated;
+  return status == 0 && match.rm_so == 0 && size_t(match.rm_eo) == name.size();
 }
 
 }  // namespace shoal

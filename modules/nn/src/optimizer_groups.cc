@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shoal/nn/optimizer_groups.h"
 
+#include <algorithm>
+
 #include "shoal/graph/name_pattern.h"
 
 namespace shoal::nn {
@@ -24,6 +26,11 @@ TrainOp minimize_by_groups(Value loss, const std::vector<OptimizerGroup>& groups
       chosen.push_back(name);
       return true;
     });
+    const auto is_named = [&](const Variable& variable) { return variable.trainable && pattern->names(variable.name); };
+    if (std::ranges::none_of(loss.graph().variables(), is_named) && !chosen.empty()) {
+      raise(invalid_argument("minimize_by_groups: \"" + group.pattern +
+                             "\" leaves out no trainable variable; the model has: " + all));
+    }
     if (chosen.empty()) {
       raise(invalid_argument("minimize_by_groups: no trainable variable is left for \"" + group.pattern +
                              "\"; the model has: " + (all.empty() ? "none" : all)));

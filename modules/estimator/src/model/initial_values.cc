@@ -36,16 +36,19 @@ Result<InitialValues> InitialValues::resolve(const std::vector<std::pair<std::st
   for (const auto& [text, value] : given) {
     auto pattern = NamePattern::make(text);
     if (!pattern) return invalid_argument(kWhere + pattern.error().message());
-    bool any = false;
+    bool any = false, names_any = false;
     for (const Variable& variable : graph.variables()) {
+      names_any |= pattern->names(variable.name);
       if (!pattern->matches(variable.name)) continue;
       SHOAL_TRY_VOID(made.set(variable, value));
       any = true;
     }
-    if (any || mode != Mode::kTrain) continue;
+    if ((any && names_any) || mode != Mode::kTrain) continue;
     std::vector<std::string> names;
     for (const Variable& variable : graph.variables()) names.push_back(variable.name);
-    return invalid_argument(kWhere + ("\"" + text + "\" matches no variable of the model; there are: ") + listed(names));
+    return invalid_argument(
+        kWhere + ("\"" + text + (any ? "\" leaves out" : "\" matches") + " no variable of the model; there are: ") +
+        listed(names));
   }
   return made;
 }

@@ -50,15 +50,16 @@ class Choice {
     const bool trainable_only = start_.variables.trainable_only();
     for (const std::string& text : start_.variables.patterns()) {
       SHOAL_TRY(const NamePattern pattern, pattern_of(text));
-      bool any = false;
+      bool any = false, names_any = false;
       for (const Variable& variable : graph_.variables()) {
         if (trainable_only && !variable.trainable) continue;
+        names_any |= pattern.names(variable.name);
         if (!pattern.matches(variable.name)) continue;
         chosen_.insert(variable.name);
         any = true;
       }
-      if (any || mode_ != Mode::kTrain) continue;
-      return invalid_argument("warm start: pattern \"" + text + "\" matches no " +
+      if ((any && names_any) || mode_ != Mode::kTrain) continue;
+      return invalid_argument("warm start: pattern \"" + text + (any ? "\" leaves out no " : "\" matches no ") +
                               (trainable_only ? "trainable variable" : "variable") +
                               " of the model; there are: " + listed(names_of_variables(trainable_only)));
     }
