@@ -122,6 +122,60 @@ TEST(Command, TurnsSwitchesOnAndOff) {
   EXPECT_EQ(Work().error({"--quiet=maybe"}), "--quiet: \"maybe\" is neither true nor false");
 }
 
+TEST(Command, ASwitchThatIsOffCountsAsNotGiven) {
+  Work off;
+  EXPECT_FALSE(off.read({"f", "--alone=false", "--steps", "1", "--folder", "f"}).error);
+  EXPECT_FALSE(off.work.is_given("--alone"));
+  EXPECT_EQ(Work().error({"--alone=false", "--alone", "--steps", "1"}), "--alone excludes --steps")
+      << "the last one counts";
+  Work variable;
+  variable.variables = {{"ALONE", "no"}};
+  EXPECT_FALSE(variable.read({"f", "--steps", "1"}).error);
+  const auto error = [](const std::string& relation, const std::string& other, Words words) {
+    Work work;
+    bool on = false;
+    Argument& extra = work.work.add_switch("--extra", on, "");
+    if (relation == "excludes") extra.excludes(other);
+    if (relation == "needs") extra.needs(other);
+    words.insert(words.begin(), "f");
+    const Reading reading = work.read(words);
+    return reading.error ? reading.error->message() : "";
+  };
+  EXPECT_EQ(error("excludes", "--quiet", {"--extra", "--quiet"}), "--extra excludes --quiet");
+  EXPECT_EQ(error("excludes", "--quiet", {"--extra", "--quiet=false"}), "");
+  EXPECT_EQ(error("needs", "--quiet", {"--extra", "--quiet=off"}), "--extra needs --quiet");
+  EXPECT_EQ(error("needs", "--quiet", {"--extra=false"}), "");
+  EXPECT_EQ(error("excludes", "--no-shuffle", {"--extra", "--shuffle=false"}), "--extra excludes --no-shuffle");
+  EXPECT_EQ(error("excludes", "--no-shuffle", {"--extra", "--shuffle"}), "");
+  EXPECT_EQ(error("needs", "--no-shuffle", {"--extra", "--shuffle"}), "--extra needs --no-shuffle");
+  EXPECT_EQ(error("needs", "--no-shuffle", {"--extra", "--no-shuffle"}), "");
+}
+
+TEST(Command, RefusesEmptyPaths) {
+  const auto error = [](const Words& words, const std::string& variable = "") {
+    Work work;
+    std::optional<std::string> output;
+    Words inputs;
+    work.work.add("-o,--output", output, "").path("FILE").variable("OUTPUT");
+    work.work.add("--input", inputs, "").path("FOLDER");
+    work.variables = {{"OUTPUT", variable}};
+    const Reading reading = work.read(words);
+    EXPECT_THAT(work.work.help(), HasSubstr("-o, --output FILE"));
+    EXPECT_THAT(work.work.help(), HasSubstr("--input FOLDER"));
+    return reading.error ? reading.error->message() : "";
+  };
+  EXPECT_EQ(error({"f", "--output", ""}), "--output: is the empty string; give a path");
+  EXPECT_EQ(error({"f", "--output="}), "--output: is the empty string; give a path");
+  EXPECT_EQ(error({"f", "-o", ""}), "-o: is the empty string; give a path");
+  EXPECT_EQ(error({"f", "--input", "a", "--input", ""}), "--input: is the empty string; give a path");
+  EXPECT_EQ(error({"f", "-o", "-", "--input", " "}), "");
+  EXPECT_EQ(error({"f"}, ""), "") << "an empty variable counts as not set";
+  Command copy("copy", "");
+  std::string from;
+  copy.add("FROM", from, "").path("FILE");
+  EXPECT_EQ(Work().read(copy, {""}).error->message(), "FROM: is the empty string; give a path");
+}
+
 TEST(Command, ReadsVariablesOfFlagsThatAreNotGiven) {
   Work set;
   set.variables = {{"PLACE", "here"}, {"ALONE", ""}};

@@ -164,7 +164,9 @@ TEST_F(Config, ComparesTheModelDirs) {
   const Output outcome = run_with(R"({"model_dir": "a"})", {"--model-dir", "b"});
   EXPECT_EQ(outcome.status, 2);
   EXPECT_THAT(outcome.err, ::testing::AllOf(HasSubstr("\"a\""), HasSubstr("\"b\"")));
-  EXPECT_EQ(run({"--model-dir", ""}).status, 2);
+  const Output empty = run({"--model-dir", ""});
+  EXPECT_EQ(empty.status, 2);
+  EXPECT_THAT(empty.err, HasSubstr("--model-dir: is the empty string; give a path"));
 }
 
 TEST_F(Config, PrintsEachTaskOfAClusterSizeWhateverTheEnvironmentSays) {

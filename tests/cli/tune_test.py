@@ -266,7 +266,7 @@ class Search(unittest.TestCase):
 
     def test_refuses_what_it_cannot_do(self):
         empty = subprocess.run([SHOAL, "tune", "--dir", "", "--param", "steps=1|2", "--", TUNED], capture_output=True, text=True)
-        self.assertEqual((empty.returncode, "--dir is empty" in empty.stderr), (2, True))
+        self.assertEqual((empty.returncode, "--dir: is the empty string; give a path" in empty.stderr), (2, True))
         for options, program, sentence in (
                 ((), (TUNED,), "there is no parameter"),
                 (("--param", "x"), (TUNED,), "no NAME=VALUES"),

@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // The program's answers to wrong usage, and every command's help.
+#include <map>
+#include <regex>
+#include <set>
+
 #include "fixture.h"
 #include "json_out.h"
 
@@ -96,6 +100,53 @@ TEST(Usage, AProgramToLaunchThatStandsBehindNoDashesIsTold) {
   EXPECT_EQ(shoal_program({"launch", "--workers", "2", "./train", "--model-dir", "m"}).err,
             "shoal: not expected: ./train --model-dir m; the program to launch stands behind --, as in shoal launch "
             "--workers 2 -- ./train\n");
+}
+
+/// The words of each command that has no other below it, as {"keys", "token"}, with its help.
+std::map<std::vector<std::string>, std::string> helps(const std::vector<std::string>& above = {}) {
+  std::vector<std::string> words = above;
+  words.emplace_back("--help");
+  const std::string help = shoal_program(words).out;
+  const size_t commands = help.find("\nCommands:\n");
+  if (commands == std::string::npos) return {{above, help}};
+  std::map<std::vector<std::string>, std::string> found;
+  static const std::regex name("\n  ([a-z+]+) ");
+  const std::string below = help.substr(commands);
+  for (std::sregex_iterator at(below.begin(), below.end(), name), end; at != end; ++at) {
+    words.back() = (*at)[1];
+    found.merge(helps(words));
+  }
+  return found;
+}
+
+/// Goes over the help of all commands, so that a new flag for a path is tested, too.
+TEST(Usage, FlagsOfPathsRefuseTheEmptyText) {
+  static const std::regex flag("\n  (?:-[a-z], )?(--[a-z0-9-]+) ([A-Z:\\[\\]]+)");
+  static const std::regex named_as_path("--(?:ca|out|output|hosts|space|(?:[a-z]+-)*(?:dir|file|tmp))");
+  std::set<std::string> tested;
+  for (const auto& [command, help] : helps()) {
+    for (std::sregex_iterator at(help.begin(), help.end(), flag), end; at != end; ++at) {
+      const std::string name = (*at)[1], type = (*at)[2];
+      const bool is_path = type == "FILE" || type == "FOLDER";
+      EXPECT_TRUE(is_path || !std::regex_match(name, named_as_path))
+          << name << " " << type << ": is defined without path()";
+      if (!is_path) continue;
+      std::vector<std::string> words = command;
+      words.insert(words.end(), {name, ""});
+      const Output run = shoal_program(words);
+      EXPECT_EQ(run.status, 2) << command.front() << " " << name;
+      EXPECT_EQ(run.out, "");
+      EXPECT_THAT(run.err, HasSubstr("shoal: " + name + ": is the empty string; give a path; shoal " + command.front()));
+      tested.insert(command.front() + " " + name);
+    }
+  }
+  for (const char* name : {"doctor --model-dir", "config --model-dir", "keys --out", "keys --ca", "launch --emit-dir",
+                           "launch --hosts", "launch --log-dir", "plot --output", "status --token-file", "tune --dir"}) {
+    EXPECT_TRUE(tested.contains(name)) << name;
+  }
+  for (const char* command : {"events", "plot", "compare", "profile", "predict"}) {
+    EXPECT_THAT(shoal_program({command, ""}).err, HasSubstr(": is the empty string; give a path")) << command;
+  }
 }
 
 TEST(Usage, OneObjectIsIndentedForPeopleOnly) {

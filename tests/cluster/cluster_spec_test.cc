@@ -196,6 +196,31 @@ TEST(ClusterSpec, EmptyRolesCountForNothingExceptTheChiefs) {
   EXPECT_FALSE(nobody.check());
 }
 
+TEST(ClusterSpec, CopiesShareTheirNodesUntilOneChanges) {
+  ClusterSpec cluster = cluster_of({{"chief", 1}, {"worker", 2}});
+  EXPECT_NE(&ClusterSpec(cluster).roles(), &cluster.roles());
+  cluster.share();
+  cluster.share();
+  const ClusterSpec same = cluster;
+  ClusterSpec added = cluster, removed = cluster, named = cluster;
+  EXPECT_EQ(&same.roles(), &cluster.roles());
+  EXPECT_EQ(&added.roles(), &cluster.roles());
+  EXPECT_TRUE(added.add("worker", 2, "h:7"));
+  EXPECT_TRUE(removed.remove_role("worker"));
+  named.add_role("ps");
+  EXPECT_EQ(added.count("worker"), 3);
+  EXPECT_EQ(removed.node_count(), 1);
+  EXPECT_EQ(named.roles().size(), 3u);
+  EXPECT_EQ(cluster, cluster_of({{"chief", 1}, {"worker", 2}}));
+  EXPECT_EQ(same, cluster);
+  ClusterSpec last = cluster;
+  cluster = {};
+  EXPECT_TRUE(cluster.empty());
+  EXPECT_EQ(last, same);
+  const ClusterSpec moved = std::move(last);
+  EXPECT_EQ(moved.count("worker"), 2);
+}
+
 TEST(ClusterSize, ReadsRolesWithCounts) {
   EXPECT_EQ(*parse_cluster_size("ps:2,worker:3,evaluator"), (ClusterSize{.ps = 2, .workers = 3, .evaluator = true}));
   EXPECT_EQ(*parse_cluster_size("evaluator"), (ClusterSize{.evaluator = true}));

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shoal/cluster/tf_config.h"
 
+#include <set>
+
 #include "tf_config_texts.h"
 
 namespace shoal::cluster {
@@ -9,6 +11,7 @@ namespace {
 using testing::ElementsAre;
 using testing::IsEmpty;
 using testing::Not;
+using testing::SizeIs;
 
 TEST(InProcessTasks, HoldTheSameAsTheirTfConfigWould) {
   const auto tasks = in_process_tasks({.ps = 2, .workers = 2, .evaluator = true}, "job-7");
@@ -43,6 +46,29 @@ TEST(InProcessTasks, MayHaveAMasterInTheChiefsPlace) {
   EXPECT_EQ(tasks[2].trainer_index(), 1);
   EXPECT_EQ(tasks[2].num_workers, 2);
   EXPECT_THAT(in_process_tasks({.master = true}, "a").at(0).warnings, IsEmpty());  // A master evaluates itself.
+}
+
+/// A description for each task would take time and memory that grow with the square of the cluster.
+TEST(InProcessTasks, ShareOneDescriptionOfTheirCluster) {
+  const auto tasks = in_process_tasks({.ps = 2000, .workers = 2000, .evaluator = true}, "job-7");
+  ASSERT_EQ(tasks.size(), 4002u);
+  std::set<const ClusterSpec::Roles*> descriptions;
+  for (const TaskConfig& task : tasks) {
+    descriptions.insert(&task.job.roles());
+    if (task.mode == TaskMode::kDistributed) descriptions.insert(&task.cluster.roles());
+  }
+  EXPECT_THAT(descriptions, SizeIs(1));
+  EXPECT_EQ(tasks.back().type, "evaluator");
+  EXPECT_TRUE(tasks.back().cluster.empty());
+  EXPECT_EQ(tasks[4000].rpc_address, "worker-1999.job-7:1");
+  EXPECT_EQ(tasks[4000].global_id, 2000);
+  EXPECT_EQ(tasks[4000].cluster.node_count(), 4001);
+  EXPECT_EQ(tasks[4000].tasks_on_host, 4002);
+}
+
+TEST(TaskConfig, HasOneDescriptionOfItsCluster) {
+  const TaskConfig task = parsed(with_chief(R"("worker": ["h:2"], "ps": ["h:3"])"));
+  EXPECT_EQ(&task.cluster.roles(), &task.job.roles());
 }
 
 TEST(TaskConfig, CountsTheTasksThatShareItsHost) {

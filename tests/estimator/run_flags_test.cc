@@ -1,7 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The command line of programs on shoal::run (DESIGN, "What a user meets").
+#include <fcntl.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
+#include <cstdio>
+#include <cstdlib>
 #include <fstream>
 
 #include "run_program.h"
@@ -253,6 +257,32 @@ TEST(RunFlags, HelpListsTheFlagsAndEndsWell) {
   EXPECT_EQ(outcome.err, "");
 }
 
+/// Runs the program with --help in a process whose standard output is `file`, or is closed if that is null; then ends it.
+void print_help_to(const char* file) {
+  std::fflush(stdout);
+  ::close(STDOUT_FILENO);
+  if (file) ::open(file, O_WRONLY);  // Gets the number that is free.
+  const char* argv[] = {"program", "--help"};
+  std::_Exit(run(2, argv, kProgram, [](const RunConfig&, const CommandLine&) {}));
+}
+
+TEST(RunFlagsDeathTest, HelpThatCannotBeWrittenIsAnError) {
+  for (const char* file : {"/dev/full", static_cast<const char*>(nullptr)}) {
+    EXPECT_EXIT(print_help_to(file), ::testing::ExitedWithCode(1),
+                "error: the help could not be written to standard output")
+        << (file ? file : "closed");
+  }
+  EXPECT_EXIT(print_help_to("/dev/null"), ::testing::ExitedWithCode(0), "");
+}
+
+/// --cluster excludes --evaluator, which is then off.
+TEST(RunFlags, ASwitchThatIsOffExcludesNothing) {
+  Place place;
+  const Outcome outcome = run_program({"--evaluator=false", "--cluster", "ps:1", "--model-dir", place.model_dir()});
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.calls, 2);
+}
+
 TEST(RunFlags, WrongUsageIsASentenceAndStatus2) {
   const std::pair<std::vector<std::string>, std::string> cases[] = {
       {{"--unknown"}, "--unknown"},
@@ -276,6 +306,9 @@ TEST(RunFlags, WrongUsageIsASentenceAndStatus2) {
       {{"--learning-rate", "1e999"}, "--learning-rate"},
       {{"--learning-rate", "0.1x"}, "--learning-rate"},
       {{"--param", "learning_rate=0.1x"}, "--learning-rate"},
+      {{"--param", "param=steps=3"},
+       "--param: \"param=steps=3\" names --param itself; name the flag that is to have the value"},
+      {{"--param=param=--steps"}, "names --param itself"},
       {{"--param", "height=3"}, "--param: there is no flag --height; --help lists the flags"},
       {{"--stepz", "3"}, "not expected: --stepz 3; did you mean --steps?; --help lists the flags"},
       {{"--zebra"}, "not expected: --zebra; --help lists the flags"},
@@ -288,7 +321,12 @@ TEST(RunFlags, WrongUsageIsASentenceAndStatus2) {
       {{"--param"}, "--param"},
       {{"--save-checkpoints-steps", "1", "--save-checkpoints-secs", "1"}, "cannot both be set"},
       {{"--save-checkpoints-steps", "-1"}, "save_checkpoints_steps"},
-      {{"--model-dir", ""}, "model_dir"},
+      {{"--model-dir", ""}, "--model-dir: is the empty string; give a path; --help"},
+      {{"--data-dir="}, "--data-dir: is the empty string"},
+      {{"--spare-dir", ""}, "--spare-dir: is the empty string"},
+      {{"--predict", ""}, "--predict: is the empty string"},
+      {{"--token-file", ""}, "--token-file: is the empty string"},
+      {{"--tls-dir", ""}, "--tls-dir: is the empty string"},
       {{"--cluster", "ps:x"}, "ps:x"},
       {{"--cluster", "ps:1", "--bind", "h"}, "--bind"},
       {{"--cluster", "ps:1", "--rank", "1"}, "--rank"},

@@ -136,7 +136,9 @@ Argument* Command::find(std::string_view name) const {
 
 bool Command::is_given(std::string_view name) const {
   const Argument* const argument = find(name);
-  return argument && !argument->texts_.empty();
+  if (!argument || argument->texts_.empty()) return false;
+  const bool turns_off = !argument->off_.empty() && name == "--" + argument->off_;
+  return argument->is_in_effect() != turns_off;
 }
 
 /// True if a word behind a flag is a flag itself, and so cannot be the value. Other words may begin with dashes, as in
@@ -222,6 +224,7 @@ Result<void> Command::check_given() const {
       if (argument->required_) return invalid_argument(name + " is required");
       continue;
     }
+    if (!argument->is_in_effect()) continue;
     for (const std::string& other : argument->excludes_) {
       if (is_given(other)) return invalid_argument(name + " excludes " + other);
     }

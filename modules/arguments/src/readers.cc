@@ -61,6 +61,11 @@ Result<void> check_positive(const std::string& text) {
   return {};
 }
 
+Result<void> check_path_is_given(const std::string& text) {
+  if (text.empty()) return invalid_argument("is the empty string; give a path");
+  return {};
+}
+
 Take in_range(double least, double most) {
   return [least, most](const std::string& text) -> Result<void> {
     const std::optional<double> number = number_from<double>(text);

@@ -93,8 +93,10 @@ void add_watcher_command(arguments::Command& keys, Action& selected) {
       "watcher",
       "Makes a key and a certificate for a monitoring system: it may read /metrics of the tasks, and be none of them");
   const auto options = std::make_shared<WatcherOptions>();
-  watcher.add("--ca", options->ca, "Folder of the CA (shoal keys ca)").required();
-  watcher.add("--out", options->out, "New folder for its files: ca.pem, watcher.pem and watcher.key").required();
+  watcher.add("--ca", options->ca, "Folder of the CA (shoal keys ca)").path("FOLDER").required();
+  watcher.add("--out", options->out, "New folder for its files: ca.pem, watcher.pem and watcher.key")
+      .path("FOLDER")
+      .required();
   watcher.add("--days", options->days, "How long it is valid, at most as long as the CA")
       .check(arguments::in_range(1, kDaysMax))
       .shows_default();
@@ -108,6 +110,7 @@ void add_certificate_commands(arguments::Command& keys, Action& selected) {
   arguments::Command& ca = keys.add_command("ca", "Makes a CA, which signs the certificates of a cluster's tasks");
   const auto ca_options = std::make_shared<CaOptions>();
   ca.add("--out", ca_options->out, "New folder for its key, which stays where certificates are made, and ca.pem")
+      .path("FOLDER")
       .required();
   ca.add("--days", ca_options->days, "How long it is valid").check(arguments::in_range(1, kDaysMax)).shows_default();
   ca.on_selected(
@@ -116,12 +119,12 @@ void add_certificate_commands(arguments::Command& keys, Action& selected) {
   arguments::Command& task =
       keys.add_command("task", "Makes a key and a certificate for one task: it may be that one, and no other");
   const auto task_options = std::make_shared<TaskOptions>();
-  task.add("--ca", task_options->ca, "Folder of the CA (shoal keys ca)").required();
+  task.add("--ca", task_options->ca, "Folder of the CA (shoal keys ca)").path("FOLDER").required();
   task.add("--role", task_options->task.role, "Its role in the cluster")
       .check(arguments::one_of({"chief", "master", "worker", "ps", "evaluator"}))
       .required();
   task.add("--index", task_options->task.index, "Its index in that role").check(arguments::in_range(0, 65535)).required();
-  task.add("--out", task_options->out, "New folder for its files (for --tls-dir of that task)").required();
+  task.add("--out", task_options->out, "New folder for its files (for --tls-dir of that task)").path("FOLDER").required();
   task.add("--days", task_options->days, "How long it is valid, at most as long as the CA")
       .check(arguments::in_range(1, kDaysMax))
       .shows_default();

@@ -158,7 +158,7 @@ void add_checkpoint_command(arguments::Command& app, Action& selected) {
 
   arguments::Command& list =
       checkpoint.add_command("list", "The newest and the retained ones: steps, sizes, times, integrity");
-  list.add("DIR", arguments->where, "The model_dir").required();
+  list.add("DIR", arguments->where, "The model_dir").path("FOLDER").required();
   list.add_switch("--fast", arguments->fast, "Compare lengths only, not checksums");
   list.on_selected([&selected, arguments] {
     selected = [arguments](Context& context) {
@@ -169,7 +169,7 @@ void add_checkpoint_command(arguments::Command& app, Action& selected) {
 
   arguments::Command& show =
       checkpoint.add_command("show", "Variables with dtype and shape, of a safetensors or NPZ file too");
-  show.add("PREFIX", arguments->where, "E.g. model_dir/model.ckpt-200, or a file").required();
+  show.add("PREFIX", arguments->where, "E.g. model_dir/model.ckpt-200, or a file").path("FILE").required();
   show.add("--values", arguments->values, "Also the values of this variable (may be repeated)");
   show.on_selected([&selected, arguments] {
     selected = [arguments](Context& context) {
@@ -178,7 +178,7 @@ void add_checkpoint_command(arguments::Command& app, Action& selected) {
   });
 
   arguments::Command& verify = checkpoint.add_command("verify", "Reads all of it and compares every checksum");
-  verify.add("PREFIX", arguments->where, "E.g. model_dir/model.ckpt-200").required();
+  verify.add("PREFIX", arguments->where, "E.g. model_dir/model.ckpt-200").path("FILE").required();
   verify.on_selected([&selected, arguments] {
     selected = [arguments](Context& context) { return verify_checkpoint(context, prefix_from(arguments->where)); };
   });

@@ -47,9 +47,6 @@ Json to_json(const TaskConfig& task, const std::optional<std::string>& model_dir
 
 /// Returns the task that the environment describes or, with --cluster, all tasks of a cluster of threads.
 Result<std::vector<TaskConfig>> resolve(const ConfigOptions& options) {
-  if (options.model_dir && options.model_dir->empty()) {
-    return invalid_argument("--model-dir: is the empty string; give a path or leave it out");
-  }
   if (options.cluster_size) {
     auto size = cluster::parse_cluster_size(*options.cluster_size);
     if (!size) return std::move(size).error().with_context("--cluster");
@@ -75,7 +72,7 @@ void add_config_command(arguments::Command& app, Action& selected) {
       "config", "This process's place in a cluster: from --cluster, SHOAL_RANK, TF_CONFIG, what started it, or local");
   const auto options = std::make_shared<ConfigOptions>();
   config.add("--cluster", options->cluster_size, "A size, as ps:1,worker:3,evaluator: prints one task per line");
-  config.add("--model-dir", options->model_dir, "As the program would be given; must agree with TF_CONFIG");
+  config.add("--model-dir", options->model_dir, "As the program would be given; must agree with TF_CONFIG").path("FOLDER");
   config.on_selected(
       [&selected, options] { selected = [options](Context& context) { return print_config(context, *options); }; });
 }

@@ -341,7 +341,7 @@ void add_doctor_command(arguments::Command& app, Action& selected) {
   arguments::Command& doctor = app.add_command("doctor", kDoctorAbout);
   doctor.set_footer(kDoctorMore);
   const auto arguments = std::make_shared<DoctorArguments>();
-  doctor.add("--model-dir", arguments->model_dir, "The folder that a run would write to");
+  doctor.add("--model-dir", arguments->model_dir, "The folder that a run would write to").path("FOLDER");
   doctor
       .add("--peer", arguments->peers,
            "The address of a parameter server or of rank 0, which is asked how it is; several are allowed")

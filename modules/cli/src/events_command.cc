@@ -81,7 +81,7 @@ void add_events_command(arguments::Command& app, Action& selected) {
   arguments::Command& events =
       app.add_command("events", "What a folder's event files hold, one line per value, in file order");
   const auto arguments = std::make_shared<EventsArguments>();
-  events.add("DIR", arguments->folder, "The model_dir, or an eval folder below it").required();
+  events.add("DIR", arguments->folder, "The model_dir, or an eval folder below it").path("FOLDER").required();
   events.add("--tag", arguments->tag, "Only values of this tag");
   events.on_selected([&selected, arguments] {
     selected = [arguments](Context& context) { return print_events(context, arguments->folder, arguments->tag); };

@@ -121,8 +121,8 @@ Result<int> write_onnx_file(Context& context, const OnnxRequest& request) {
 void add_onnx_command(arguments::Command& exports, Action& selected) {
   arguments::Command& onnx = exports.add_command("onnx", "Writes an export as an ONNX file, for onnxruntime and others");
   const auto request = std::make_shared<OnnxRequest>();
-  onnx.add("EXPORT", request->path, "An export, or a folder of exports, whose newest is taken").required();
-  onnx.add("-o,--output", request->file, "The file to write, which must not be there").required();
+  onnx.add("EXPORT", request->path, "An export, or a folder of exports, whose newest is taken").path("FOLDER").required();
+  onnx.add("-o,--output", request->file, "The file to write, which must not be there").path("FILE").required();
   onnx.add("--signature", request->signature, "Only the outputs of this signature, with its names for them");
   onnx.on_selected(
       [&selected, request] { selected = [request](Context& context) { return write_onnx_file(context, *request); }; });
@@ -199,8 +199,10 @@ void add_cpp_command(arguments::Command& exports, Action& selected) {
       exports.add_command("c++", "Writes an export as plain C++17, for boards and programs without Shoal");
   const auto request = std::make_shared<CppRequest>();
   request->options.name = request->options.name_space = "model";
-  cpp.add("EXPORT", request->path, "An export, or a folder of exports, whose newest is taken").required();
-  cpp.add("-o,--output", request->directory, "The folder to write to; it is made if it is missing").required();
+  cpp.add("EXPORT", request->path, "An export, or a folder of exports, whose newest is taken").path("FOLDER").required();
+  cpp.add("-o,--output", request->directory, "The folder to write to; it is made if it is missing")
+      .path("FOLDER")
+      .required();
   cpp.add("--name", request->options.name, "The name of the files").shows_default();
   cpp.add("--namespace", request->options.name_space, "The namespace of the functions").shows_default();
   cpp.add("--axis", request->axes, "NAME=SIZE: the size of an axis that varies, such as time=40; for each such axis");
@@ -209,7 +211,8 @@ void add_cpp_command(arguments::Command& exports, Action& selected) {
   cpp.add("--int8", request->calibration,
           "Compute in eight bits; FILE.npz has examples from which the ranges of numbers are taken: an array for "
           "each feature, a "
-          "row for each example");
+          "row for each example")
+      .path("FILE");
   cpp.on_selected(
       [&selected, request] { selected = [request](Context& context) { return write_cpp_files(context, *request); }; });
 }
@@ -221,12 +224,12 @@ void add_export_command(arguments::Command& app, Action& selected) {
   arguments::Command& list =
       exports.add_command("list", "The exports of a folder, with timestamp and the step they come from");
   const auto folder = std::make_shared<std::string>();
-  list.add("DIR", *folder, "E.g. model_dir/export/best").required();
+  list.add("DIR", *folder, "E.g. model_dir/export/best").path("FOLDER").required();
   list.on_selected(
       [&selected, folder] { selected = [folder](Context& context) { return list_exports(context, *folder); }; });
   arguments::Command& show = exports.add_command(
       "show", "What an export takes and gives: inputs, predictions, and by signature the prediction behind each output");
-  show.add("EXPORT", *folder, "An export, or a folder of exports, whose newest is taken").required();
+  show.add("EXPORT", *folder, "An export, or a folder of exports, whose newest is taken").path("FOLDER").required();
   show.on_selected(
       [&selected, folder] { selected = [folder](Context& context) { return show_export(context, *folder); }; });
   add_onnx_command(exports, selected);

@@ -59,10 +59,12 @@ void add_metrics_key_command(arguments::Command& keys, Action& selected) {
       "Prints the secret that lets a monitoring system read /metrics of a job's tasks, and do nothing else; it is made of "
       "the job's token, which it tells nothing of");
   const auto options = std::make_shared<MetricsKeyOptions>();
-  metrics.add("--token-file", options->token_file, "File that holds the job's token; or set SHOAL_TOKEN_FILE, SHOAL_TOKEN");
+  metrics.add("--token-file", options->token_file, "File that holds the job's token; or set SHOAL_TOKEN_FILE, SHOAL_TOKEN")
+      .path("FILE");
   metrics.add_switch("--certificate", options->certificate,
                      "Prints instead the certificate by which the tasks prove themselves to it, in PEM (no secret)");
-  metrics.add("--out", options->out, "Writes it to this new file instead; the secret so that only you can read it");
+  metrics.add("--out", options->out, "Writes it to this new file instead; the secret so that only you can read it")
+      .path("FILE");
   metrics.on_selected(
       [&selected, options] { selected = [options](Context& context) { return make_metrics_key(context, *options); }; });
 }
@@ -73,7 +75,8 @@ void add_keys_command(arguments::Command& app, Action& selected) {
   arguments::Command& keys = app.add_command("keys", "Makes what the tasks of a job know each other by");
   arguments::Command& token = keys.add_command("token", "Prints a fresh token: whoever has it may take part in the job");
   const auto options = std::make_shared<TokenOptions>();
-  token.add("--out", options->out, "Writes it to this new file instead, which only you can read (for --token-file)");
+  token.add("--out", options->out, "Writes it to this new file instead, which only you can read (for --token-file)")
+      .path("FILE");
   token.on_selected(
       [&selected, options] { selected = [options](Context& context) { return make_token(context, *options); }; });
   add_metrics_key_command(keys, selected);

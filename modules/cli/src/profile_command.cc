@@ -31,7 +31,9 @@ Result<int> profile_export(Context& context, const ProfileArguments& arguments) 
 void add_profile_command(arguments::Command& app, Action& selected) {
   arguments::Command& command = app.add_command("profile", "Where the time of an exported model goes, kernel by kernel");
   const auto arguments = std::make_shared<ProfileArguments>();
-  command.add("DIR", arguments->folder, "An export, or a folder of exports, whose newest is taken").required();
+  command.add("DIR", arguments->folder, "An export, or a folder of exports, whose newest is taken")
+      .path("FOLDER")
+      .required();
   command.add("--batch", arguments->options.batch, "Examples in each run").check(arguments::check_positive).shows_default();
   command.add("--runs", arguments->options.runs, "Runs that are measured").check(arguments::check_positive).shows_default();
   add_runtime_options(command, arguments->runtime);

@@ -9,9 +9,11 @@
 namespace shoal::cli {
 
 void add_link_options(arguments::Command& app, LinkArguments& arguments) {
-  app.add("--token-file", arguments.token_file, "File that holds the job's token; or set SHOAL_TOKEN_FILE, SHOAL_TOKEN");
+  app.add("--token-file", arguments.token_file, "File that holds the job's token; or set SHOAL_TOKEN_FILE, SHOAL_TOKEN")
+      .path("FILE");
   app.add("--tls-dir", arguments.tls_dir,
-          "Instead of a token: folder of a certificate of the job, of any task; or set SHOAL_TLS_DIR");
+          "Instead of a token: folder of a certificate of the job, of any task; or set SHOAL_TLS_DIR")
+      .path("FOLDER");
   app.add_switch("--insecure", arguments.insecure,
                  "Without a token or certificate: allow plain tcp to other machines; or set SHOAL_INSECURE=1");
 }

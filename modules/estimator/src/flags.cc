@@ -110,7 +110,7 @@ void Flags::add_for_body() {
       .check(arguments::check_positive)
       .shows_default()
       .group("Training");
-  command_.add("--data-dir", line.data_dir, "Folder of the data").type("FOLDER").variable("SHOAL_DATA").group("Files");
+  command_.add("--data-dir", line.data_dir, "Folder of the data").path("FOLDER").variable("SHOAL_DATA").group("Files");
   command_
       .add("--throttle-secs", line.throttle_secs,
            "Least seconds between the starts of two evaluations; the last step is evaluated in any case")
@@ -140,12 +140,12 @@ void Flags::add_training_and_files() {
   command_
       .add("--model-dir", parsed_.config.model_dir,
            "Folder for checkpoints, events and exports; training resumes from what is there")
-      .type("FOLDER")
+      .path("FOLDER")
       .group("Files");
   command_
       .add("--spare-dir", parsed_.config.spare_dir,
            "A second folder, best on another disk: a checkpoint that cannot be written to --model-dir is written there")
-      .type("FOLDER")
+      .path("FOLDER")
       .group("Files");
   command_
       .add("--save-checkpoints-steps", parsed_.save_steps,
@@ -174,7 +174,7 @@ void Flags::add_purposes() {
       .add("--predict", parsed_.predict,
            "Instead of training: write what the newest checkpoint predicts for the rows of this file, as CSV, or with "
            "--json as one JSON object per row")
-      .type("FILE")
+      .path("FILE")
       .excludes("--cluster")
       .group("Running");
   command_
@@ -325,13 +325,13 @@ void Flags::add_security() {
   command_
       .add("--token-file", parsed_.token_file,
            "File that holds the job's token (shoal keys token), which encrypts tcp; or set SHOAL_TOKEN")
-      .type("FILE")
+      .path("FILE")
       .variable("SHOAL_TOKEN_FILE")
       .group("Running");
   command_
       .add("--tls-dir", parsed_.tls_dir,
            "Instead of a token: folder of this task's own certificate (shoal keys task), which limits it to its role")
-      .type("FOLDER")
+      .path("FOLDER")
       .variable("SHOAL_TLS_DIR")
       .group("Running");
   command_.add("--bind", parsed_.bind, "Listen on this host or host:port, instead of the cluster's address for this task")
@@ -402,6 +402,9 @@ Result<std::vector<std::string>> Flags::without_params(std::vector<std::string> 
     if (equals == std::string::npos || equals == 0) return invalid_argument(param + ": \"" + text + "\" is no NAME=VALUE");
     std::string name = text.substr(0, equals);
     std::replace(name.begin(), name.end(), '_', '-');
+    if ("--" + name == param)
+      return invalid_argument(param + ": \"" + text + "\" names " + param +
+                              " itself; name the flag that is to have the value");
     if (!command_.has_flag("--" + name)) return invalid_argument(param + ": there is no flag --" + name);
     words[i] = "--" + name + text.substr(equals);
   }
@@ -429,6 +432,13 @@ Result<void> check_flags(const ProgramInfo& program, const arguments::Command& c
   return command.check_names();
 }
 
+/// Prints the help, and returns the exit status.
+int print_help(const arguments::Command& command) {
+  if (std::fputs(command.help().c_str(), stdout) >= 0 && std::fflush(stdout) == 0) return 0;
+  std::fputs("error: the help could not be written to standard output; is its disk full, or its reader gone?\n", stderr);
+  return exit_status(ErrorKind::kUnavailable);
+}
+
 }  // namespace
 
 Result<FlagsOutcome> parse_flags(const ProgramInfo& program, FlagReader reader, int argc, const char* const* argv) {
@@ -440,8 +450,7 @@ Result<FlagsOutcome> parse_flags(const ProgramInfo& program, FlagReader reader, 
   if (reading && !reading->help) return FlagsOutcome{.exit_status = std::nullopt, .flags = std::move(flags.parsed())};
   FlagsOutcome outcome;
   if (reading) {
-    std::fputs(flags.command().help().c_str(), stdout);
-    outcome.exit_status = 0;
+    outcome.exit_status = print_help(flags.command());
   } else {
     std::fprintf(stderr, "error: %s; --help lists the flags\n", reading.error().message().c_str());
     outcome.exit_status = exit_status(reading.error().kind());

@@ -282,15 +282,19 @@ void add_process_options(arguments::Command& app, LaunchArguments& arguments) {
 }
 
 void add_host_options(arguments::Command& app, LaunchArguments& arguments) {
-  app.add("--hosts", arguments.hosts_file, "Run on the machines that this file lists, by ssh").group("Hosts");
+  app.add("--hosts", arguments.hosts_file, "Run on the machines that this file lists, by ssh").path("FILE").group("Hosts");
   const auto option = [&](const char* name, auto& value, const char* help) -> arguments::Argument& {
     return app.add(name, value, help).needs("--hosts").group("Hosts");
   };
   app.add_switch("--copy", arguments.copy, "Send the program to each host, to a folder that is removed at the end")
       .needs("--hosts")
       .group("Hosts");
-  option("--remote-dir", arguments.remote_dir, "Folder in which tasks run on each host").shows("this folder's path");
-  option("--remote-tmp", arguments.remote_tmp, "Folder on each host in which one for the job is made").shows_default();
+  option("--remote-dir", arguments.remote_dir, "Folder in which tasks run on each host")
+      .path("FOLDER")
+      .shows("this folder's path");
+  option("--remote-tmp", arguments.remote_tmp, "Folder on each host in which one for the job is made")
+      .path("FOLDER")
+      .shows_default();
   option("--ssh", arguments.ssh, "How ssh is called, with options, as in --ssh 'ssh -F my_config'").shows_default();
 }
 
@@ -324,6 +328,7 @@ void add_failure_options(arguments::Command& app, LaunchArguments& arguments) {
 
 void add_output_options(arguments::Command& app, LaunchArguments& arguments) {
   app.add("--log-dir", arguments.log_dir, "Folder of a log file per task, worker-1.log; what is there is appended to")
+      .path("FOLDER")
       .shows("shoal-logs/TIME-PROCESS")
       .group("Output");
   app.add_switch("--no-logs", arguments.no_logs, "No log files").excludes("--log-dir").group("Output");
@@ -348,11 +353,12 @@ void add_emit_options(arguments::Command& app, LaunchArguments& arguments) {
                             "--hosts", "--wrapper"}) {
     emit.excludes(other);
   }
-  const auto add = [&](const char* name, auto& value, const char* type, const char* help) {
-    app.add(name, value, help).needs("--emit").type(type).group("Elsewhere");
+  const auto add = [&](const char* name, auto& value, const char* type, const char* help) -> arguments::Argument& {
+    return app.add(name, value, help).needs("--emit").type(type).group("Elsewhere");
   };
-  add("--emit-dir", arguments.emit_dir, "DIR",
-      "Folder for the files; none that is there is changed. Without it: standard output");
+  add("--emit-dir", arguments.emit_dir, "FOLDER",
+      "Folder for the files; none that is there is changed. Without it: standard output")
+      .path("FOLDER");
   add("--name", arguments.name, "NAME", "What the job is called there; without it by its program");
   add("--image", arguments.image, "IMAGE",
       "Of kubernetes and compose: the image that holds program and shoal; without it the name");

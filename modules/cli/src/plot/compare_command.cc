@@ -233,8 +233,8 @@ void add_compare_command(arguments::Command& app, Action& selected) {
   arguments::Command& command =
       app.add_command("compare", "How two runs differ: parameters, metrics, and where their curves part");
   const auto arguments = std::make_shared<CompareArguments>();
-  command.add("DIR", arguments->a, "The model_dir of the first run").required();
-  command.add("OTHER", arguments->b, "The model_dir of the second run").required();
+  command.add("DIR", arguments->a, "The model_dir of the first run").path("FOLDER").required();
+  command.add("OTHER", arguments->b, "The model_dir of the second run").path("FOLDER").required();
   command.add_switch("--json", arguments->json, "Print one JSON object");
   command.on_selected(
       [&selected, arguments] { selected = [arguments](Context& context) { return compare_runs(context, *arguments); }; });

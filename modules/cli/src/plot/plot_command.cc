@@ -246,9 +246,11 @@ void add_plot_command(arguments::Command& app, Action& selected) {
   arguments::Command& command =
       app.add_command("plot", "Draws what runs recorded: curves, histograms, confusion matrices, ROC");
   const auto arguments = std::make_shared<PlotArguments>();
-  command.add("DIR", arguments->folders, "The model_dir of each run").required();
-  command.add("-o,--output", arguments->output,
-              "Write a picture (SVG) to this file, or to standard output if it is -; default: draw in the terminal");
+  command.add("DIR", arguments->folders, "The model_dir of each run").path("FOLDER").required();
+  command
+      .add("-o,--output", arguments->output,
+           "Write a picture (SVG) to this file, or to standard output if it is -; default: draw in the terminal")
+      .path("FILE");
   const std::vector<std::pair<std::string, PlotKind>> kinds{{"curves", PlotKind::kCurves},
                                                             {"histograms", PlotKind::kHistograms},
                                                             {"confusion", PlotKind::kConfusion},

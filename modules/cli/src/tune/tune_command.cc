@@ -138,7 +138,6 @@ Result<void> check_metrics(const std::vector<std::string>& program, int parallel
 }
 
 Result<TuneOptions> tune_options_from(const Context& context, const TuneArguments& arguments) {
-  if (arguments.folder.empty()) return invalid_argument("--dir is empty: name the folder of the search");
   TuneOptions options{.folder = arguments.folder,
                       .header = {},
                       .tuner = {},
@@ -190,6 +189,7 @@ Result<int> tune_program(Context& context, const TuneArguments& arguments) {
 
 void add_search_options(arguments::Command& app, TuneArguments& arguments) {
   app.add("--dir", arguments.folder, "Folder of the search: its journal, its trials, its results")
+      .path("FOLDER")
       .required()
       .group("Search");
   app.add("--param", arguments.parameters, "A parameter and its values, as learning-rate=1e-4..1e-1:log")
@@ -197,7 +197,7 @@ void add_search_options(arguments::Command& app, TuneArguments& arguments) {
       .group("Search");
   app.add("--space", arguments.space_file,
           "A JSON file of parameters, {\"learning-rate\": \"1e-4..1e-1:log\"}, in the place of --param")
-      .type("FILE")
+      .path("FILE")
       .group("Search");
   app.add("--algorithm", arguments.algorithm,
           "How trials are chosen: grid, random, or asha, which ends the worse ones early")

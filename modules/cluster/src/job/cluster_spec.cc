@@ -5,6 +5,7 @@
 
 #include <algorithm>
 #include <unordered_map>
+#include <utility>
 
 #include "job/quote.h"
 #include "shoal/base/number_text.h"
@@ -74,8 +75,9 @@ bool is_loopback_address(std::string_view address) {
 Result<void> ClusterSpec::add(std::string_view role, int32_t index, std::string address) {
   if (index < 0) return invalid_argument(place(role, index) + ": an index is not negative");
   if (auto parsed = parse_host_port(address); !parsed) return std::move(parsed).error().with_context(place(role, index));
-  auto entry = roles_.find(role);
-  if (entry == roles_.end()) entry = roles_.emplace(std::string(role), std::vector<Node>{}).first;
+  Roles& roles = own_roles();
+  auto entry = roles.find(role);
+  if (entry == roles.end()) entry = roles.emplace(std::string(role), std::vector<Node>{}).first;
   std::vector<Node>& nodes = entry->second;
   const auto at = std::lower_bound(nodes.begin(), nodes.end(), index, index_less);
   if (at != nodes.end() && at->index == index) return invalid_argument(place(role, index) + ": listed twice");
@@ -84,14 +86,24 @@ Result<void> ClusterSpec::add(std::string_view role, int32_t index, std::string 
 }
 
 bool ClusterSpec::remove_role(std::string_view role) {
-  const auto entry = roles_.find(role);
-  if (entry == roles_.end()) return false;
-  roles_.erase(entry);
+  Roles& roles = own_roles();
+  const auto entry = roles.find(role);
+  if (entry == roles.end()) return false;
+  roles.erase(entry);
   return true;
 }
 
+void ClusterSpec::share() {
+  if (!shared_) shared_ = std::make_shared<const Roles>(std::exchange(roles_, {}));
+}
+
+ClusterSpec::Roles& ClusterSpec::own_roles() {
+  if (const auto shared = std::exchange(shared_, nullptr)) roles_ = *shared;
+  return roles_;
+}
+
 Result<void> ClusterSpec::check() const {
-  if (roles_.contains(kChiefRole) && roles_.contains(kMasterRole)) {
+  if (roles().contains(kChiefRole) && roles().contains(kMasterRole)) {
     return invalid_argument("cluster: \"chief\" and \"master\" exclude each other; keep the one that this job uses");
   }
   const std::string chief(chief_role());
@@ -103,7 +115,7 @@ Result<void> ClusterSpec::check() const {
                             " are listed");
   }
   std::unordered_map<std::string, std::string> seen;  // Maps an address (host and numeric port) to the task that has it.
-  for (const auto& [role, nodes] : roles_) {
+  for (const auto& [role, nodes] : roles()) {
     for (const Node& node : nodes) {
       SHOAL_TRY(const HostPort parsed, parse_host_port(node.address));
       const std::string here = place(role, node.index);
@@ -119,20 +131,20 @@ Result<void> ClusterSpec::check() const {
 
 std::vector<std::string> ClusterSpec::role_names() const {
   std::vector<std::string> names;
-  for (const auto& [role, nodes] : roles_) {
+  for (const auto& [role, nodes] : roles()) {
     if (!nodes.empty()) names.push_back(role);
   }
   return names;
 }
 
 std::span<const ClusterSpec::Node> ClusterSpec::nodes(std::string_view role) const {
-  const auto entry = roles_.find(role);
-  return entry == roles_.end() ? std::span<const Node>() : std::span<const Node>(entry->second);
+  const auto entry = roles().find(role);
+  return entry == roles().end() ? std::span<const Node>() : std::span<const Node>(entry->second);
 }
 
 int32_t ClusterSpec::node_count() const {
   size_t total = 0;
-  for (const auto& [role, nodes] : roles_) total += nodes.size();
+  for (const auto& [role, nodes] : roles()) total += nodes.size();
   return int32_t(total);
 }
 
@@ -157,7 +169,7 @@ std::optional<int64_t> ClusterSpec::global_id(std::string_view role, int32_t ind
   };
   if (role == chief_role()) return index;
   int64_t before = places(chief_role());
-  for (const auto& [name, nodes] : roles_) {
+  for (const auto& [name, nodes] : roles()) {
     const bool counts = name != chief_role() && name != kPsRole && (role == kPsRole || name < role);
     if (counts) before += places(name);
   }
@@ -165,7 +177,7 @@ std::optional<int64_t> ClusterSpec::global_id(std::string_view role, int32_t ind
 }
 
 bool ClusterSpec::is_loopback() const {
-  for (const auto& [role, nodes] : roles_) {
+  for (const auto& [role, nodes] : roles()) {
     for (const Node& node : nodes) {
       if (!is_loopback_address(node.address)) return false;
     }
@@ -173,11 +185,11 @@ bool ClusterSpec::is_loopback() const {
   return true;
 }
 
-void ClusterSpec::add_role(std::string_view role) { roles_.try_emplace(std::string(role)); }
-bool ClusterSpec::empty() const { return roles_.empty(); }
+void ClusterSpec::add_role(std::string_view role) { own_roles().try_emplace(std::string(role)); }
+bool ClusterSpec::empty() const { return roles().empty(); }
 bool ClusterSpec::has_role(std::string_view role) const { return count(role) > 0; }
 int32_t ClusterSpec::count(std::string_view role) const { return int32_t(nodes(role).size()); }
-std::string_view ClusterSpec::chief_role() const { return roles_.contains(kMasterRole) ? kMasterRole : kChiefRole; }
-bool operator==(const ClusterSpec& a, const ClusterSpec& b) { return a.roles_ == b.roles_; }
+std::string_view ClusterSpec::chief_role() const { return roles().contains(kMasterRole) ? kMasterRole : kChiefRole; }
+bool operator==(const ClusterSpec& a, const ClusterSpec& b) { return a.roles() == b.roles(); }
 
 }  // namespace shoal::cluster

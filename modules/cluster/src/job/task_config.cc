@@ -33,7 +33,6 @@ Result<TaskConfig> resolve_evaluator(TaskConfig task) {
   task.num_ps = 0;
   task.num_workers = 0;
   task.global_id = std::nullopt;
-  task.tasks_on_host = count_tasks_on_host(task);
   return task;
 }
 
@@ -65,6 +64,30 @@ std::vector<std::string> warnings_of(const TaskConfig& task) {
   return warnings;
 }
 
+/// Resolves one task of a cluster that has passed its check(). Leaves out tasks_on_host: to count those tasks takes a look at
+/// each node, and a cluster of threads has as many results of this function as nodes.
+Result<TaskConfig> resolve_without_host(ClusterSpec cluster, std::string_view type, std::optional<int32_t> index) {
+  if (type.empty()) return invalid_argument("task.type: must be set when there is a cluster");
+  if (!index) return invalid_argument("task.index: must be set when there is a cluster");
+  if (*index < 0) return invalid_argument("task.index: is negative; indices count from 0");
+  TaskConfig task;
+  task.source = ConfigSource::kOption;
+  task.type = std::string(type);
+  task.index = *index;
+  task.job = std::move(cluster);
+  if (task.type == kEvaluatorRole) return resolve_evaluator(std::move(task));
+  SHOAL_TRY_VOID(check_listed(task));
+  task.mode = TaskMode::kDistributed;
+  task.cluster = task.job;
+  task.is_chief = task.type == task.job.chief_role();
+  task.num_ps = task.job.count(kPsRole);
+  task.num_workers = task.job.count(kWorkerRole) + 1;
+  task.global_id = task.job.global_id(task.type, task.index);
+  if (task.job.node_count() > 1) task.rpc_address = *task.job.address(task.type, task.index);
+  task.warnings = warnings_of(task);
+  return task;
+}
+
 }  // namespace
 
 std::string_view to_string(TaskMode mode) {
@@ -85,25 +108,9 @@ std::string TaskConfig::name() const { return mode == TaskMode::kLocal ? "" : ty
 
 Result<TaskConfig> resolve_task(ClusterSpec cluster, std::string_view type, std::optional<int32_t> index) {
   SHOAL_TRY_VOID(cluster.check());
-  if (type.empty()) return invalid_argument("task.type: must be set when there is a cluster");
-  if (!index) return invalid_argument("task.index: must be set when there is a cluster");
-  if (*index < 0) return invalid_argument("task.index: is negative; indices count from 0");
-  TaskConfig task;
-  task.source = ConfigSource::kOption;
-  task.type = std::string(type);
-  task.index = *index;
-  task.job = std::move(cluster);
-  if (task.type == kEvaluatorRole) return resolve_evaluator(std::move(task));
-  SHOAL_TRY_VOID(check_listed(task));
-  task.mode = TaskMode::kDistributed;
-  task.cluster = task.job;
-  task.is_chief = task.type == task.job.chief_role();
-  task.num_ps = task.job.count(kPsRole);
-  task.num_workers = task.job.count(kWorkerRole) + 1;
-  task.global_id = task.job.global_id(task.type, task.index);
-  if (task.job.node_count() > 1) task.rpc_address = *task.job.address(task.type, task.index);
+  cluster.share();
+  SHOAL_TRY(TaskConfig task, resolve_without_host(std::move(cluster), type, index));
   task.tasks_on_host = count_tasks_on_host(task);
-  task.warnings = warnings_of(task);
   return task;
 }
 
@@ -126,10 +133,13 @@ std::vector<TaskConfig> in_process_tasks(const ClusterSize& size, std::string_vi
   add(kPsRole, size.ps);
   add(kWorkerRole, size.workers);
   if (size.evaluator) places.emplace_back(kEvaluatorRole, 0);
+  SHOAL_CHECK(cluster.check().has_value());
+  cluster.share();
 
   std::vector<TaskConfig> tasks;
+  tasks.reserve(places.size());
   for (const auto& [role, index] : places) {
-    Result<TaskConfig> task = resolve_task(cluster, role, index);
+    Result<TaskConfig> task = resolve_without_host(cluster, role, index);
     SHOAL_CHECK(task.has_value());
     task->in_process = true;
     task->tasks_on_host = size.tasks();

@@ -22,11 +22,18 @@ class Argument {
   Argument& shows_default() { return shows(current_); }
   /// A flag that is not given takes its value from this environment variable.
   Argument& variable(std::string name) { return set(variable_, std::move(name)); }
+  /// The value is the path of a file or folder, so that the empty text is refused. For a flag, the help shows `kind`: FILE or
+  /// FOLDER.
+  Argument& path(std::string kind) {
+    if (is_flag()) type(std::move(kind));
+    return check(check_path_is_given);
+  }
   /// Adds a function that refuses wrong texts. Such functions are called in the order in which they were added.
   Argument& check(Take check) { return checks_.push_back(std::move(check)), *this; }
   Argument& required() { return set(required_, true); }
   Argument& hidden() { return set(hidden_, true); }  ///< The help leaves the argument out.
-  /// The name of a flag ("--cluster") beside which this one is refused.
+  /// The name of a flag ("--cluster") beside which this one is refused. Here, and for needs(), a switch that is turned off
+  /// ("--live=false") counts as not given.
   Argument& excludes(std::string name) { return excludes_.push_back(std::move(name)), *this; }
   /// The name of a flag without which this one is refused.
   Argument& needs(std::string name) { return needs_.push_back(std::move(name)), *this; }
@@ -40,6 +47,8 @@ class Argument {
     return *this;
   }
   bool is_flag() const { return !long_.empty() || !short_.empty(); }
+  /// True if the argument is given; of a switch, if it is then on.
+  bool is_in_effect() const { return !texts_.empty() && (!is_switch_ || texts_.back() == "true"); }
   std::string shown_name() const { return !long_.empty() ? "--" + long_ : is_flag() ? "-" + short_ : place_; }
 
   std::string long_, short_, place_;  // "days", "d", or "DIR" for a word in its place.

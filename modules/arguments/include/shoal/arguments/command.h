@@ -73,7 +73,8 @@ class Command {
   Result<void> check_names() const;
   /// True for a flag of this command ("--days"), also after read().
   bool has_flag(std::string_view name) const { return find(name) != nullptr; }
-  /// True if the argument was given, or its environment variable is set. Valid after read().
+  /// True if the argument was given, or its environment variable is set. A switch that is turned off counts as not given; its
+  /// second name ("--no-shuffle") counts as given then. Valid after read().
   bool is_given(std::string_view name) const;
 
   /// Reads the words behind the program's name. Variables are stored, and functions called, if the reading has no mistake,

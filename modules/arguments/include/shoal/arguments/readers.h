@@ -57,6 +57,8 @@ std::string text_of(const T& value) {
 
 /// Checks. Each refuses with InvalidArgument.
 Result<void> check_positive(const std::string& text);
+/// Refuses the empty text. Argument::path() adds this check.
+Result<void> check_path_is_given(const std::string& text);
 Take in_range(double least, double most);
 Take at_least(double least);
 /// A text that is not among `names` is refused with a proposal.

@@ -3,6 +3,7 @@
 /// The members of a training cluster: roles, indices, addresses, and the global ids that follow from them.
 #include <cstdint>
 #include <map>
+#include <memory>
 #include <optional>
 #include <span>
 #include <string>
@@ -52,6 +53,9 @@ class ClusterSpec {
   void add_role(std::string_view role);
   /// Removes a role. Returns false if there was none of this name.
   bool remove_role(std::string_view role);
+  /// Makes the copies that are made of this object from now on share its nodes, so that a copy takes neither time nor memory.
+  /// A copy that is changed later gets nodes of its own first.
+  void share();
 
   /// Returns InvalidArgument for the first of these mistakes: the cluster has both a chief and a master; it does not have
   /// exactly one chief (or master); an address occurs twice.
@@ -79,12 +83,16 @@ class ClusterSpec {
   /// True if every address is a loopback address (see is_loopback_address).
   bool is_loopback() const;
   /// All roles, including those with empty lists.
-  const Roles& roles() const { return roles_; }
+  const Roles& roles() const { return shared_ ? *shared_ : roles_; }
 
   friend bool operator==(const ClusterSpec& a, const ClusterSpec& b);
 
  private:
-  Roles roles_;
+  /// The nodes, for a change: no other object shares them.
+  Roles& own_roles();
+
+  Roles roles_;                          // Empty if the nodes are in shared_.
+  std::shared_ptr<const Roles> shared_;  // Set by share().
 };
 
 /// The size of a cluster that Shoal sets up itself. One chief (or master) is always part of it.
