@@ -261,7 +261,7 @@ ALLOWED = {
         ("modules/cli/src/keys_command.cc", "edge", "the variables that name a job's token"),
         ("modules/cli/src/status_command.cc", "edge", "asks a task: a connection, and what lets it in"),
         ("modules/cli/src/data/bench.cc", "thread system", "becomes the program whose input is measured"),
-        ("modules/cli/src/data/data_command.cc", "edge", "a clock, for the line on a terminal that says how far it is"),
+        ("modules/cli/src/data/data_command.cc", "edge", "a clock, for the line on a terminal that says how far it is, and a log, whose warnings it prints"),
         ("modules/cli/src/plot/screen.cc", "edge", "how large the terminal is that curves are drawn on, and a clock to follow a run by"),
         ("modules/cli/src/new_files.cc", "file system", "new files that only their owner may read"),
         ("modules/estimator/src/run.cc", "print edge", "shoal::run: the task of a process, and its results"),

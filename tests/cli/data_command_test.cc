@@ -1,5 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // `shoal data`: the inputs that it refuses, and its errors. data_test.py compares its results with other programs.
+#include <regex>
+#include <set>
+
+#include "../base/stored_gzip.h"
 #include "data/cell.h"
 #include "data/number_summary.h"
 #include "data/picture.h"
@@ -7,7 +11,9 @@
 #include "fixture.h"
 #include "shoal/base/storage.h"
 #include "shoal/columns/column.h"
+#include "shoal/data/npy.h"
 #include "shoal/data/record_files.h"
+#include "shoal/data/tar_files.h"
 #include "shoal/data/tf_example.h"
 
 namespace shoal::cli {
@@ -154,6 +160,137 @@ TEST_F(DataCommand, TextForATerminalHasNoControlCharacters) {
   EXPECT_THAT(run.out, HasSubstr("\\u009b1m"));
   write("u", "h\xC3\xB6he\n");
   EXPECT_THAT(data({"sample", path("u")}).out, HasSubstr("\"h\xC3\xB6he\""));
+}
+
+#if __has_include(<zlib.h>)
+/// One member of a gzip file is whole, and the next one is damaged: what the first one has is read, with a warning.
+TEST_F(DataCommand, BytesBehindGzipAreToldOfEachFormat) {
+  data::TfRecordWriter records = value_or_raise(data::TfRecordWriter::create(path("records")));
+  ASSERT_TRUE(records.append("\xff no example"));
+  ASSERT_TRUE(records.finish());
+  data::TfRecordWriter examples = value_or_raise(data::TfRecordWriter::create(path("examples")));
+  ASSERT_TRUE(examples.append(data::make_tf_example({{"label", Tensor::scalar<int64_t>(1)}})));
+  ASSERT_TRUE(examples.finish());
+  data::TarWriter tar = value_or_raise(data::TarWriter::create(path("tar")));
+  ASSERT_TRUE(tar.append("1.txt", "x"));
+  ASSERT_TRUE(tar.finish());
+  ASSERT_TRUE(data::write_npy(*make_file_storage(), path("npy"), Tensor::of<float>({2}, {1, 2})));
+  const std::vector<std::pair<std::string, std::string>> files{
+      {"csv", "wood,age\noak,3\nelm,4\n"},
+      {"json-lines", "{\"wood\": \"oak\"}\n"},
+      {"text", "oak\nelm\n"},
+      {"tf-record", read("records")},
+      {"tf-example", read("examples")},
+      {"tar", read("tar").substr(0, 1024)},  // Without the end of the archive.
+      {"npy", read("npy")},
+      {"idx", std::string("\0\0\x08\x01\0\0\0\x02xy", 10)},
+  };
+  for (const auto& [format, contents] : files) {
+    const std::string file = path(format + ".gz");
+    write(format + ".gz", stored_gzip(contents) + "\x1f\x8c damaged");
+    std::vector<std::vector<std::string>> commands{{"describe", file}, {"sample", file}, {"statistics", file}};
+    if (format == "csv" || format == "json-lines") commands.push_back({"vocabulary", file, "--column", "wood"});
+    if (format == "text") commands.push_back({"vocabulary", file});
+    for (const std::vector<std::string>& command : commands) {
+      const Output run = data(command);
+      EXPECT_EQ(run.status, 0) << run.err;
+      EXPECT_EQ(run.err, "shoal: " + file +
+                             ": the last 10 bytes of the file are no gzip data, and are passed over, as gzip does; if rows "
+                             "are missing, the file is damaged there\n")
+          << command[0];
+    }
+    EXPECT_THAT(data({"describe", file}).out, HasSubstr(": " + format + ", "));
+  }
+  write("empty.gz", stored_gzip("") + "\x1f\x8c damaged");
+  EXPECT_THAT(data({"describe", path("empty.gz"), "--format", "csv"}).err, HasSubstr("the last 10 bytes of the file"));
+}
+#endif
+
+std::set<std::string> flags_in(const std::string& text) {
+  const std::regex flag("--[a-z]+(-[a-z]+)*");
+  return {std::sregex_token_iterator(text.begin(), text.end(), flag), std::sregex_token_iterator()};
+}
+
+TEST_F(DataCommand, ErrorsNameFlagsThatTheCommandHas) {
+  const std::vector<std::string> files{
+      "a,b\n1,\"x\n2,y\n",           // A quoted field without an end.
+      "a,b\n1,5\" nail\n",           // A quote within a field.
+      "a,b\n1,\"x\" y\n",            // Text behind a quoted field.
+      "a,b\n1, \"x\"\n",             // A quote behind a blank.
+      "# made by hand\na,b\n1,2\n",  // A remark in the place of the header.
+      "\na,b\n1,2\n",                // An empty line there.
+      "a,b\n1," + std::string(200, 'x') + "\n",
+      "a,b\n1,\"" + std::string(200, 'x') + "\n",
+  };
+  std::set<std::string> all;
+  for (const std::string command : {"describe", "sample", "statistics", "vocabulary"}) {
+    const std::set<std::string> known = flags_in(data({command, "--help"}).out);
+    const auto check = [&](const Output& run, const std::string& contents) {
+      EXPECT_EQ(run.status, 4) << contents << run.err;
+      const std::set<std::string> named = flags_in(run.err);
+      EXPECT_FALSE(named.empty()) << run.err;
+      for (const std::string& flag : named) EXPECT_TRUE(known.contains(flag)) << command << ": " << run.err;
+      all.insert(named.begin(), named.end());
+    };
+    for (const std::string& contents : files) {
+      write("t", contents);
+      std::vector<std::string> words{command, path("t"), "--format", "csv", "--line-bytes-max", "100"};
+      if (command == "vocabulary") words.insert(words.end(), {"--column", "b"});
+      check(data(words), contents);
+    }
+    for (const std::string format : {"text", "json-lines"}) {
+      write("t", "{\"a\": \"" + std::string(200, 'x') + "\"}\n");
+      check(data({command, path("t"), "--format", format, "--line-bytes-max", "100"}), format);
+    }
+  }
+  EXPECT_THAT(all, ElementsAre("--line-bytes-max", "--no-quoting", "--skip-lines", "--trim"));
+}
+
+TEST_F(DataCommand, FlagsOfTablesAreThoseOfPredict) {
+  const auto in_one_line = [](const std::string& help) {
+    std::istringstream words(help);
+    std::string line;
+    for (std::string word; words >> word;) line += word + " ";
+    return line;
+  };
+  for (const std::vector<std::string>& command :
+       std::vector<std::vector<std::string>>{{"data", "describe", "--help"}, {"predict", "--help"}}) {
+    const std::string help = in_one_line(shoal_program(command).out);
+    EXPECT_THAT(help, HasSubstr("--trim Blanks around fields do not count "));
+    EXPECT_THAT(help,
+                HasSubstr("A quote is a character as any other, as in 5\" nails; the output has quotes all the same "));
+    EXPECT_THAT(help, HasSubstr("Lines before the table that are passed over "));
+    EXPECT_THAT(help, HasSubstr("The most bytes of one row "));
+  }
+  write("t", "a,b\n1,2\n");
+  for (const std::vector<std::string>& wrong :
+       std::vector<std::vector<std::string>>{{"--skip-lines", "-1"}, {"--line-bytes-max", "0"}}) {
+    EXPECT_EQ(data({"describe", path("t"), wrong[0], wrong[1]}).status, 2);
+  }
+}
+
+TEST_F(DataCommand, TablesAreReadAsTheFlagsSay) {
+  const auto described = [this](const std::string& contents, std::vector<std::string> flags) {
+    write("t", contents);
+    flags.insert(flags.begin(), {"describe", path("t"), "--json"});
+    const Output run = data(flags);
+    EXPECT_EQ(run.status, 0) << run.err;
+    if (run.status != 0) return std::string();
+    const Json file = run.json()["files"][0];
+    std::string text = file["format"].get<std::string>() + " " + std::to_string(file["records"].get<int>());
+    for (const Json& field : file["fields"])
+      text += " " + field["name"].get<std::string>() + ":" + field["type"].get<std::string>();
+    return text;
+  };
+  EXPECT_EQ(described("a,b\n1,\"x\n2,y\n", {"--no-quoting"}), "csv 2 a:int64 b:text");
+  EXPECT_EQ(described("a,b\n1, \"2\"\n", {"--trim"}), "csv 1 a:int64 b:int64");
+  EXPECT_EQ(described("# made by hand\na,b\n1,2\n", {"--skip-lines", "1"}), "csv 1 a:int64 b:int64");
+  // Two lines are passed over, of which the last one looks like a header.
+  EXPECT_EQ(described("remark\nx,y\n1,2\n3,4\n", {"--skip-lines", "2", "--no-header"}),
+            "csv 2 column 1:int64 column 2:int64");
+  EXPECT_EQ(described("a,b\n1," + std::string(200, 'x') + "\n", {"--line-bytes-max", "210"}), "csv 1 a:int64 b:text");
+  EXPECT_EQ(described("# objects\n{\"a\": 1}\n", {"--skip-lines", "1"}), "json-lines 1 a:int64");
+  EXPECT_EQ(described("remark\noak\n", {"--skip-lines", "1"}), "text 1 :text");
 }
 
 TEST_F(DataCommand, BenchNeedsAProgramThatIsThere) {

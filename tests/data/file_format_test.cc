@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include "../base/stored_gzip.h"
 #include "../base/temporary_folder.h"
 #include "shoal/base/storage.h"
 #include "shoal/data/array_rows.h"
@@ -83,6 +84,22 @@ TEST_F(FileFormatTest, BinaryFormatsAreToldByTheirFirstBytes) {
   EXPECT_EQ(format_of("tar"), FileFormat::kTar);
   EXPECT_EQ(recognised("\0\0\x08\x01\0\0\0\x02xy"s)->format, FileFormat::kIdx);
   EXPECT_EQ(recognised("\x89PNG\r\n\x1a\n")->format, FileFormat::kImage);
+}
+
+TEST_F(FileFormatTest, ATableIsRecognisedAsItWillBeRead) {
+  folder_.write("f", "one remark\n\nsize,wood\n5,oak\n7,\"elm\n");
+  EXPECT_EQ(recognise_file(*storage_, path("f"))->format, FileFormat::kText);
+  const CsvOptions table{.header_lines = 2, .quoting = false};
+  const RecognisedFile recognised = value_or_raise(recognise_file(*storage_, path("f"), table));
+  EXPECT_EQ(recognised.format, FileFormat::kCsv);
+  EXPECT_TRUE(recognised.csv.has_header);
+  EXPECT_FALSE(look_at_csv(*storage_, path("f"), ',', {.header_lines = 3, .quoting = false})->has_header);
+  folder_.write("f", "a; \"b;c\"\n1;2\n");
+  EXPECT_EQ(recognise_file(*storage_, path("f"))->format, FileFormat::kText);
+  EXPECT_EQ(recognise_file(*storage_, path("f"), {.trim_blanks = true})->csv.separator, ';');
+  folder_.write("f", "# objects\n{\"a\": 1}\n");
+  EXPECT_EQ(recognise_file(*storage_, path("f"), {.header_lines = 1})->format, FileFormat::kJsonLines);
+  EXPECT_EQ(recognise_file(*storage_, path("f"), {.header_lines = 7})->format, FileFormat::kText);
 }
 
 TEST_F(FileFormatTest, WhatIsNotReadIsNamed) {
@@ -168,6 +185,28 @@ TEST_F(FileFormatTest, BytesBehindAnArrayAreDamage) {
   EXPECT_THAT(ArrayRows::open(*storage_, path("a"), FileFormat::kNpy).error().message(),
               HasSubstr(path("a") + ": the file is truncated"));
 }
+
+#if __has_include(<zlib.h>)
+TEST_F(FileFormatTest, BytesBehindAGzippedArrayAreRemarked) {
+  ASSERT_TRUE(write_npy(*storage_, path("a"), Tensor::of<float>({2, 2}, {1, 2, 3, 4})));
+  const std::string array = value_or_raise(storage_->read_all(path("a")));
+  std::string by_columns = array;
+  by_columns.replace(by_columns.find("False"), 6, "True ,");
+  const std::string idx = "\0\0\x08\x01\0\0\0\x02xy"s;
+  for (const auto& [bytes, format] :
+       {std::pair(array, FileFormat::kNpy), std::pair(by_columns, FileFormat::kNpy), std::pair(idx, FileFormat::kIdx)}) {
+    for (const std::string& rest : {""s, "\x1f\x8c damaged"s}) {
+      folder_.write("f", stored_gzip(bytes) + rest);
+      ArrayRows rows = std::move(value_or_raise(ArrayRows::open(*storage_, path("f"), format)).at(0));
+      for (Tensor row; value_or_raise(rows.next(row));) {
+      }
+      EXPECT_EQ(rows.remark().has_value(), !rest.empty());
+      EXPECT_THAT(rows.remark().value_or(path("f") + ": the last 10 bytes of the file are no gzip data"),
+                  HasSubstr(path("f") + ": the last 10 bytes of the file are no gzip data"));
+    }
+  }
+}
+#endif
 
 }  // namespace
 }  // namespace shoal::data

@@ -4,6 +4,7 @@
 
 #include <fstream>
 
+#include "../base/stored_gzip.h"
 #include "collecting.h"
 #include "other_programs.h"
 
@@ -56,6 +57,26 @@ TEST_F(RecordFiles, ComeBackFileByFile) {
             std::vector<std::string>(expected.begin() + 2, expected.end()));
   EXPECT_EQ(texts(Dataset::tf_records({a, b}).shard(2, 1)), (std::vector<std::string>{"", records_[3]}));
 }
+
+#if __has_include(<zlib.h>)
+/// One member of the file is whole, and the next one is damaged.
+TEST_F(RecordFiles, WarnOfBytesBehindGzip) {
+  std::ifstream plain(write_records("plain", {"one", "two"}), std::ios::binary);
+  const std::string bytes{std::istreambuf_iterator<char>(plain), std::istreambuf_iterator<char>()};
+  const std::string path = folder_.write("r.gz", stored_gzip(bytes) + "\x1f\x8c damaged");
+  const std::string fixed = folder_.write("f.gz", stored_gzip("onetwo") + "\x1f\x8c damaged");
+  for (const Dataset& dataset : {Dataset::tf_records({path}), Dataset::tf_records({path}).skip(1),
+                                 Dataset::fixed_length_records({fixed}, {.record_bytes = 3})}) {
+    std::vector<std::string> warnings;
+    const auto told =
+        make_production_environment({.sink = [&](const LogRecord& record) { warnings.emplace_back(record.message); }});
+    const auto iterator = value_or_raise(dataset.repeat(2).iterate(*told));
+    for (Element element; value_or_raise(iterator->next(element));) {
+    }
+    EXPECT_THAT(warnings, ElementsAre(HasSubstr(".gz: the last 10 bytes of the file are no gzip data")));
+  }
+}
+#endif
 
 /// An independent program: its CRC-32C is computed bit by bit.
 TEST_F(RecordFiles, AreThoseOfAnotherProgram) {

@@ -63,8 +63,9 @@ TEST_F(TextLines, GivesLongLinesUpToTheLimit) {
   EXPECT_EQ(refused.lines, Strings{"a"});
   ASSERT_TRUE(refused.error);
   EXPECT_EQ(refused.error->kind(), ErrorKind::kDataLoss);
-  EXPECT_EQ(refused.error->message(),
-            "input element 1: " + path_ + ", line 2 (offset 2): the record is longer than 1000 bytes (line_bytes_max)");
+  EXPECT_EQ(refused.error->message(), "input element 1: " + path_ +
+                                          ", line 2 (offset 2): the record is longer than 1000 bytes "
+                                          "(line_bytes_max, --line-bytes-max)");
   EXPECT_EQ(read(std::string(1000, 'y') + "\n", {.line_bytes_max = 1000}).lines, Strings{std::string(1000, 'y')});
 }
 

@@ -159,9 +159,21 @@ TEST_F(TextOpening, TakesGzipAsGzipDoes) {
   std::string damaged = one;
   damaged[damaged.size() - 8] ^= 1;  // A byte of the checksum.
   EXPECT_THAT(lines(damaged), HasSubstr("the gzip data is damaged"));
+  // A whole text has no place for a warning.
+  EXPECT_EQ(text(one + two + std::string(512, '\0')), "one\ntwo\n");
+  EXPECT_THAT(text(one + "garbage"), HasSubstr("t.txt: the last 7 bytes of the file are no gzip data"));
   // A file that was compressed twice is named once the first layer is off.
   EXPECT_THAT(lines(gzip_member(one)), HasSubstr("is compressed with gzip, which is undone once"));
   EXPECT_THAT(lines(gzip_member("PK\x03\x04\x14")), HasSubstr("is a zip archive"));
+}
+
+TEST_F(TextOpening, ColumnsOfATableWithBytesBehindGzipAreFoundWithAWarning) {
+  std::vector<std::string> warnings;
+  const std::shared_ptr<Environment> told =
+      make_production_environment({.sink = [&](const LogRecord& of) { warnings.emplace_back(of.message); }});
+  const std::string path = folder_.write("t.gz", gzip_member("wood,age\noak,3\n") + "damaged");
+  ASSERT_TRUE(infer_csv_columns(path, {.header_lines = 1}, {.env = told}));
+  EXPECT_THAT(warnings, testing::ElementsAre(HasSubstr("t.gz: the last 7 bytes of the file are no gzip data")));
 }
 #endif
 

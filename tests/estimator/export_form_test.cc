@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exports with a file in another form: their files, obstacles that are named before training, and the proof that the file
 // computes Shoal's predictions.
+#include <sys/resource.h>
+
+#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
@@ -93,6 +96,54 @@ TEST_F(OnnxExport, ASignatureHasItsOutputsAlone) {
   EXPECT_THAT(refused.error().message(),
               AllOf(HasSubstr("\"translate\""), HasSubstr("serving_default, classification, predict")));
   EXPECT_FALSE(std::filesystem::exists(place.folder / "none.onnx"));
+}
+
+/// While an object of this class lives, files cannot grow beyond so many bytes, as on a disk that is full.
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(uint64_t bytes) : signal_(std::signal(SIGXFSZ, SIG_IGN)) {
+    EXPECT_EQ(::getrlimit(RLIMIT_FSIZE, &before_), 0);
+    const rlimit limit{rlim_t(bytes), before_.rlim_max};
+    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
+  }
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, signal_);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  void (*const signal_)(int);
+  rlimit before_{};
+};
+
+TEST_F(OnnxExport, FilesThatDoNotFitLeaveNothingBehind) {
+  const std::string folder = write(), good = place.folder / "good", full = place.folder / "deep";
+  const std::string onnx = place.folder / "model.onnx";
+  write_cpp(folder, good, {.weights_apart = true});
+  const uint64_t header = std::filesystem::file_size(good + "/model.h");
+  ASSERT_GT(std::filesystem::file_size(good + "/model.cc"), header);
+  for (const bool apart : {false, true}) {
+    {
+      const FileSizeLimit limit(header);
+      EXPECT_FALSE(try_write_cpp(folder, full + "/er/c", {.weights_apart = apart}));
+    }
+    EXPECT_FALSE(std::filesystem::exists(full));
+  }
+  {
+    const FileSizeLimit limit(100);
+    EXPECT_FALSE(try_write_onnx(folder, onnx));
+  }
+  EXPECT_FALSE(std::filesystem::exists(onnx));
+  // An error leaves the folder and the files that were there before.
+  const std::string before = read_file(good + "/model.h");
+  {
+    const FileSizeLimit limit(header);
+    EXPECT_FALSE(try_write_cpp(folder, good, {.name_space = "other"}));
+  }
+  EXPECT_EQ(read_file(good + "/model.h"), before);
+  EXPECT_TRUE(try_write_cpp(folder, full + "/er/c"));
 }
 
 TEST_F(OnnxExport, ProofSaysWhatWasCompared) {

@@ -7,6 +7,7 @@
 #include "prediction_rows.h"
 #include "shoal/arguments/command.h"
 #include "shoal/base/environment.h"
+#include "table_flags.h"
 #include "table_input.h"
 
 namespace shoal::cli {
@@ -21,7 +22,7 @@ struct PredictArguments {
   NameLists columns, keys, unused, copied;
   data::CsvOptions table;
   int64_t batch = 128;
-  bool json_lines = false, no_quoting = false;
+  bool json_lines = false;
   RuntimeOptions runtime;
 };
 
@@ -135,7 +136,6 @@ Result<int> predict(Context& context, ExportedModel& model, const PredictArgumen
 
 Result<int> load_and_predict(Context& context, PredictArguments arguments) {
   SHOAL_TRY(const std::string folder, find_export(context.storage, arguments.folder));
-  arguments.table.quoting = !arguments.no_quoting;
   arguments.table.separator = arguments.separator == "tab" ? '\t' : arguments.separator[0];
   SHOAL_TRY(const auto model, call_user("export", [&] { return load_exported_model(folder, arguments.runtime); }));
   return predict(context, *model, arguments);
@@ -147,8 +147,11 @@ void add_predict_command(arguments::Command& app, Action& selected) {
   arguments::Command& command = app.add_command(
       "predict", "What an exported model predicts for the rows of a CSV table, as CSV or as one JSON object per row");
   const auto arguments = std::make_shared<PredictArguments>();
-  command.add("EXPORT", arguments->folder, "An export, or a folder of exports, whose newest is taken").required();
+  command.add("EXPORT", arguments->folder, "An export, or a folder of exports, whose newest is taken")
+      .path("FOLDER")
+      .required();
   command.add("FILE", arguments->file, "The table, plain or compressed (gzip, zstd, lz4); -: standard input")
+      .path("FILE")
       .shows_default();
   const auto add_names = [&command](const char* option, NameLists& lists, const char* help) {
     command.add(option, lists, help).type("NAME,...");
@@ -167,14 +170,7 @@ void add_predict_command(arguments::Command& app, Action& selected) {
       .shows_default();
   command.add("--missing", arguments->table.missing_text,
               "The text of a field whose value is missing, besides an empty field");
-  command.add_switch("--trim", arguments->table.trim_blanks, "Blanks around fields do not count");
-  command.add_switch("--no-quoting", arguments->no_quoting,
-                     "A quote is a character as any other, as in 5\" nails; the output has quotes all the same");
-  command.add("--skip-lines", arguments->table.header_lines, "Lines before the table that are passed over")
-      .check(arguments::at_least(0));
-  command.add("--line-bytes-max", arguments->table.line_bytes_max, "The most bytes of one row")
-      .check(arguments::check_positive)
-      .shows_default();
+  add_table_flags(command, arguments->table);
   command.add("--batch", arguments->batch, "Rows that are computed together")
       .check(arguments::in_range(int64_t(1), int64_t(1) << 20))
       .shows_default();

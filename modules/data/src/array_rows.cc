@@ -7,9 +7,9 @@
 #include <memory>
 #include <optional>
 
+#include "idx_array.h"
 #include "npy_array.h"
 #include "npy_elements.h"
-#include "shoal/data/idx.h"
 #include "zip_reader.h"
 
 namespace shoal::data {
@@ -26,9 +26,10 @@ struct ArrayRows::State {
   NpyHeader header = {};
   std::vector<std::byte> bytes = {};
   // These members serve an array that is read as a whole: by the first call of next() or, from an IDX file, by open().
-  std::function<Result<Tensor>()> read_all = {};
+  std::function<Result<std::unique_ptr<ByteSource>>()> open_again = {};  ///< Opens the bytes of the array from their start.
   std::optional<Tensor> all = {};
-  int64_t row = 0;  ///< The number of the row to read next.
+  int64_t row = 0;                         ///< The number of the row to read next.
+  std::optional<std::string> remark = {};  ///< What ArrayRows::remark() returns.
 
   /// The number of rows; 0 if rows have no elements: a tiny file could claim any number of empty rows.
   int64_t rows() const { return shape.rank() == 0 ? 1 : shape.elements() == 0 ? 0 : shape[0]; }
@@ -36,6 +37,7 @@ struct ArrayRows::State {
   Result<bool> next(Tensor& out);
   Result<void> read_row(Tensor& out);
   Result<void> copy_row(Tensor& out);
+  Result<void> read_all();
   Result<void> check_end();
 };
 
@@ -96,11 +98,21 @@ Result<void> ArrayRows::State::copy_row(Tensor& out) {
   return {};
 }
 
+Result<void> ArrayRows::State::read_all() {
+  SHOAL_TRY(const std::unique_ptr<ByteSource> whole, open_again());
+  Result<Tensor> tensor = read_npy_array(*whole, kWholeBytesMax);
+  if (!tensor) return in_npy_file(std::move(tensor).error(), path);
+  all = *std::move(tensor);
+  remark = passed_over_remark(*whole, path);
+  return {};
+}
+
 /// Checks that nothing follows the last row.
 Result<void> ArrayRows::State::check_end() {
   if (!source) return {};
   std::array<std::byte, 1> extra{};
   SHOAL_TRY(const size_t count, source->read(extra));
+  remark = passed_over_remark(*source, path);
   source.reset();
   if (count == 0) return {};
   return data_loss("the file goes on behind its array, which ends at offset " +
@@ -114,7 +126,7 @@ Result<bool> ArrayRows::State::next(Tensor& out) {
   }
   const DType dtype = source ? header.type.dtype : all ? all->dtype() : DType::kFloat32;
   if (!source && !all) {
-    SHOAL_TRY(all, read_all());
+    SHOAL_TRY_VOID(read_all());
     return next(out);
   }
   const Shape one = row_shape();
@@ -138,10 +150,11 @@ ArrayRows::~ArrayRows() = default;
 Result<std::vector<ArrayRows>> ArrayRows::open(Storage& storage, const std::string& path, FileFormat format) {
   std::vector<ArrayRows> arrays;
   const auto add = [&](State state) { arrays.push_back(ArrayRows(Hidden<State>(new State(std::move(state))))); };
-  /// `again` opens the bytes of the array from their start. It is called here and, for an array in Fortran's order, once
-  /// more by the first call of next(), which reads the whole array.
-  const auto add_npy = [&](State state, const std::function<Result<std::unique_ptr<ByteSource>>()>& again) -> Result<void> {
-    SHOAL_TRY(state.source, again());
+  /// `open_bytes_of` opens the bytes of the array from their start. It is called here and, for an array in Fortran's order,
+  /// once more by the first call of next(), which reads the whole array.
+  const auto add_npy = [&](State state,
+                           const std::function<Result<std::unique_ptr<ByteSource>>()>& open_bytes_of) -> Result<void> {
+    SHOAL_TRY(state.source, open_bytes_of());
     SHOAL_TRY(state.header, read_npy_header(*state.source));
     state.shape = state.header.shape;
     state.type = type_name(state.header.type);
@@ -152,21 +165,20 @@ Result<std::vector<ArrayRows>> ArrayRows::open(Storage& storage, const std::stri
     }
     if (state.header.fortran_order && state.shape.rank() > 1) {
       state.source.reset();
-      state.read_all = [again, named = state.path]() -> Result<Tensor> {
-        SHOAL_TRY(const std::unique_ptr<ByteSource> source, again());
-        Result<Tensor> tensor = read_npy_array(*source, kWholeBytesMax);
-        if (!tensor) return in_npy_file(std::move(tensor).error(), named);
-        return tensor;
-      };
+      state.open_again = open_bytes_of;
     }
     add(std::move(state));
     return {};
   };
   if (format == FileFormat::kIdx) {
-    SHOAL_TRY(Tensor tensor, read_idx(storage, path, {.bytes_max = kWholeBytesMax}));
+    const Result<std::unique_ptr<ByteSource>> source = open_bytes(storage, path);
+    if (!source) return in_npy_file(source.error(), path);
+    Result<Tensor> tensor = read_idx_array(**source, {.bytes_max = kWholeBytesMax});
+    if (!tensor) return in_npy_file(std::move(tensor).error(), path);
     SHOAL_TRY(std::string type, idx_type_name(storage, path));
-    State state{.path = path, .type = std::move(type), .shape = tensor.shape()};
-    state.all = std::move(tensor);
+    State state{.path = path, .type = std::move(type), .shape = tensor->shape()};
+    state.all = *std::move(tensor);
+    state.remark = passed_over_remark(**source, path);
     add(std::move(state));
     return arrays;
   }
@@ -196,5 +208,6 @@ const std::string& ArrayRows::type() const { return state_->type; }
 const Shape& ArrayRows::shape() const { return state_->shape; }
 int64_t ArrayRows::rows() const { return state_->rows(); }
 Result<bool> ArrayRows::next(Tensor& row) { return state_->next(row); }
+const std::optional<std::string>& ArrayRows::remark() const { return state_->remark; }
 
 }  // namespace shoal::data

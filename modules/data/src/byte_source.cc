@@ -139,6 +139,14 @@ Result<std::unique_ptr<ByteSource>> open_bytes(Storage& storage, const std::stri
   return stoppable(std::move(source), stop);
 }
 
+std::optional<std::string> passed_over_remark(const ByteSource& source, const std::string& path) {
+  const uint64_t bytes = source.passed_over();
+  if (bytes == 0) return std::nullopt;
+  return path + ": the last " + std::to_string(bytes) +
+         " bytes of the file are no gzip data, and are passed over, as gzip does; if rows are missing, the file is damaged "
+         "there";
+}
+
 std::unique_ptr<ByteSource> stoppable(std::unique_ptr<ByteSource> source, const StopToken& stop) {
   if (!stop.stop_possible()) return source;
   return std::make_unique<StoppableSource>(std::move(source), stop);

@@ -3,6 +3,7 @@
 /// Reads the bytes of a plain or compressed file from its start.
 #include <cstdint>
 #include <memory>
+#include <optional>
 #include <span>
 #include <string>
 
@@ -35,6 +36,10 @@ Result<std::unique_ptr<ByteSource>> open_bytes(Storage& storage, const std::stri
 /// Returns a source of the bytes of `source` that checks `stop` before each piece, as open_bytes() does. Returns
 /// `source` itself if `stop` can never stop.
 std::unique_ptr<ByteSource> stoppable(std::unique_ptr<ByteSource> source, const StopToken& stop);
+
+/// Returns a sentence for a warning if bytes at the end of the file `path` do not belong to its contents
+/// (ByteSource::passed_over()). Call it after read() has returned 0.
+std::optional<std::string> passed_over_remark(const ByteSource& source, const std::string& path);
 
 /// Returns the decompressed contents of the gzip file `file`, one member after another. As gzip(1) does, the source passes
 /// over zeros between and behind members, and over all other bytes behind the last member. Only these other bytes count in

@@ -158,6 +158,7 @@ Result<std::vector<CsvColumn>> infer_csv_columns(const std::string& path, const 
       ++look;
     }
   }
+  if (const auto remark = reader.remark()) env->log().warning_once(*remark, *remark);
   if (records == 0) return reader.damaged("the file has no records");
   const NameSet unused = set_of(options.unused);
   for (const Look& look : looks) {

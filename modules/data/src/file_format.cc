@@ -97,8 +97,8 @@ bool first_member_is_array(std::string_view begin) {
   return begin.substr(kNameAt, little_endian(begin.substr(kNameLengthAt, 2))).ends_with(".npy");
 }
 
-/// Returns the first whole records, at most kRecordsCompared of them; empty lines do not count.
-std::vector<std::string_view> first_records(const Beginning& begin, const CsvSyntax& syntax) {
+/// Returns the first whole records behind the header lines, at most kRecordsCompared of them; empty lines do not count.
+std::vector<std::string_view> first_records(const Beginning& begin, const CsvSyntax& syntax, int64_t header_lines) {
   std::vector<std::string_view> records;
   const std::string_view text = begin.bytes;
   size_t first = 0;
@@ -106,7 +106,11 @@ std::vector<std::string_view> first_records(const Beginning& begin, const CsvSyn
   const auto hand_out = [&](size_t end) {
     std::string_view record = text.substr(first, end - first);
     if (record.ends_with('\r')) record.remove_suffix(1);
-    if (!record.empty()) records.push_back(record);
+    if (header_lines > 0) {
+      --header_lines;
+    } else if (!record.empty()) {
+      records.push_back(record);
+    }
     first = end + 1;
     state = CsvState::kFieldBegin;
   };
@@ -142,14 +146,20 @@ bool is_header(std::string_view record, const CsvSyntax& syntax) {
   });
 }
 
+CsvSyntax syntax_with(char separator, const CsvOptions& table) {
+  CsvSyntax syntax = syntax_of(table);
+  syntax.separator = separator;
+  return syntax;
+}
+
 /// Finds the separator that divides the lines of `begin` into the most columns. Returns none if no separator divides all
 /// lines into the same number of columns, at least two.
-std::optional<CsvLook> table_in(const Beginning& begin) {
+std::optional<CsvLook> table_in(const Beginning& begin, const CsvOptions& table) {
   std::optional<CsvLook> look;
   size_t most = 1;
   for (const char separator : kSeparators) {
-    const CsvSyntax syntax{.separator = separator};
-    const std::vector<std::string_view> records = first_records(begin, syntax);
+    const CsvSyntax syntax = syntax_with(separator, table);
+    const std::vector<std::string_view> records = first_records(begin, syntax, table.header_lines);
     const size_t count = records.size() < 2 ? 0 : common_field_count(records, syntax);
     if (count <= most) continue;
     most = count;
@@ -158,7 +168,12 @@ std::optional<CsvLook> table_in(const Beginning& begin) {
   return look;
 }
 
-bool begins_with_object(std::string_view text) {
+bool begins_with_object(std::string_view text, int64_t header_lines) {
+  for (; header_lines > 0; --header_lines) {
+    const size_t line_end = text.find('\n');
+    if (line_end == std::string_view::npos) return false;
+    text.remove_prefix(line_end + 1);
+  }
   const size_t first = text.find_first_not_of(" \t\r\n");
   if (first == std::string_view::npos || text[first] != '{') return false;
   const size_t second = text.find_first_not_of(" \t", first + 1);
@@ -186,7 +201,7 @@ std::optional<FileFormat> file_format_from(std::string_view name) {
   return found == std::end(kNames) ? std::nullopt : std::optional(found->first);
 }
 
-Result<RecognisedFile> recognise_file(Storage& storage, const std::string& path) {
+Result<RecognisedFile> recognise_file(Storage& storage, const std::string& path, const CsvOptions& table) {
   SHOAL_TRY(const Beginning begin, read_beginning(storage, path));
   if (const auto format = binary_format(begin.bytes)) return RecognisedFile{.format = *format};
   if (const auto what = what_are_no_lines(begin.bytes)) return failed_precondition(path + " " + *what);
@@ -195,18 +210,19 @@ Result<RecognisedFile> recognise_file(Storage& storage, const std::string& path)
         path + " (offset " + std::to_string(zero) +
         "): a zero byte, so that the file is no text, and it begins as no format that is known; --format names one");
   }
-  if (begins_with_object(begin.bytes)) return RecognisedFile{.format = FileFormat::kJsonLines};
-  if (const auto look = table_in(begin)) return RecognisedFile{.format = FileFormat::kCsv, .csv = *look};
+  if (begins_with_object(begin.bytes, table.header_lines)) return RecognisedFile{.format = FileFormat::kJsonLines};
+  if (const auto look = table_in(begin, table)) return RecognisedFile{.format = FileFormat::kCsv, .csv = *look};
   return RecognisedFile{};
 }
 
-Result<CsvLook> look_at_csv(Storage& storage, const std::string& path, std::optional<char> separator) {
+Result<CsvLook> look_at_csv(Storage& storage, const std::string& path, std::optional<char> separator,
+                            const CsvOptions& table) {
   SHOAL_TRY(const Beginning begin, read_beginning(storage, path));
   if (!separator) {
-    if (const auto look = table_in(begin)) return *look;
+    if (const auto look = table_in(begin, table)) return *look;
   }
-  const CsvSyntax syntax{.separator = separator.value_or(',')};
-  const std::vector<std::string_view> records = first_records(begin, syntax);
+  const CsvSyntax syntax = syntax_with(separator.value_or(','), table);
+  const std::vector<std::string_view> records = first_records(begin, syntax, table.header_lines);
   return CsvLook{.separator = syntax.separator, .has_header = !records.empty() && is_header(records.front(), syntax)};
 }
 

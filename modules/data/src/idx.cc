@@ -12,6 +12,7 @@
 #include <vector>
 
 #include "byte_source.h"
+#include "idx_array.h"
 #include "no_text.h"
 
 namespace shoal::data {
@@ -161,20 +162,6 @@ Result<void> read_converted(ByteSource& source, const Header& header, MutableTen
   return {};
 }
 
-Result<Tensor> read_tensor(ByteSource& source, const IdxOptions& options) {
-  SHOAL_TRY(const Header header, read_header(source));
-  SHOAL_TRY(const size_t bytes, payload_bytes(header, source, options));
-  Tensor tensor(header.dtype, header.shape);
-  if (header.type == IdxType::kUInt8) {
-    const auto out = std::span(tensor.mutable_view().data, bytes);
-    SHOAL_TRY_VOID(read_exactly(source, out, header.bytes, "the tensor of " + to_string(header.shape)));
-  } else {
-    SHOAL_TRY_VOID(read_converted(source, header, tensor.mutable_view()));
-  }
-  SHOAL_TRY_VOID(expect_end(source, header.bytes + bytes));
-  return tensor;
-}
-
 /// Puts the file's name before the error's message, unless the message begins with the name already.
 Error in_file(Error error, const std::string& path) {
   if (error.message().starts_with(path)) return error;
@@ -205,10 +192,24 @@ Result<void> check_kind(const Tensor& tensor, int rank, const std::string& path,
 
 }  // namespace
 
+Result<Tensor> read_idx_array(ByteSource& source, const IdxOptions& options) {
+  SHOAL_TRY(const Header header, read_header(source));
+  SHOAL_TRY(const size_t bytes, payload_bytes(header, source, options));
+  Tensor tensor(header.dtype, header.shape);
+  if (header.type == IdxType::kUInt8) {
+    const auto out = std::span(tensor.mutable_view().data, bytes);
+    SHOAL_TRY_VOID(read_exactly(source, out, header.bytes, "the tensor of " + to_string(header.shape)));
+  } else {
+    SHOAL_TRY_VOID(read_converted(source, header, tensor.mutable_view()));
+  }
+  SHOAL_TRY_VOID(expect_end(source, header.bytes + bytes));
+  return tensor;
+}
+
 Result<Tensor> read_idx(Storage& storage, const std::string& path, const IdxOptions& options) {
   Result<std::unique_ptr<ByteSource>> source = open_bytes(storage, path, options.stop);
   if (!source) return in_file(std::move(source).error(), path);
-  Result<Tensor> tensor = read_tensor(**source, options);
+  Result<Tensor> tensor = read_idx_array(**source, options);
   if (!tensor) return in_file(std::move(tensor).error(), path);
   return tensor;
 }

@@ -18,10 +18,17 @@ Result<std::string> read_rest(ByteSource& source, int64_t bytes_max) {
     text.resize(had + kPieceBytes);
     SHOAL_TRY(const size_t count, source.read(std::as_writable_bytes(std::span(text)).subspan(had)));
     text.resize(had + count);
-    if (count == 0) return text;
+    if (count == 0) break;
     if (int64_t(text.size()) > bytes_max)
       return data_loss("the text has more than " + std::to_string(bytes_max) + " bytes");
   }
+  // Readers of records only warn of such bytes. Here an error is needed: there is no log, and who reads a list, such as a
+  // vocabulary, would not notice that its end is missing.
+  if (source.passed_over() == 0) return text;
+  return data_loss(
+      "the last " + std::to_string(source.passed_over()) +
+      " bytes of the file are no gzip data; if lines are missing, the file is damaged there, else unpack it by "
+      "gunzip, which passes over such bytes");
 }
 
 }  // namespace

@@ -164,7 +164,7 @@ void RecordReader::hand_out(const Walk& walk, bool ended, std::string_view& reco
 
 Error RecordReader::too_long(const Walk& walk) const {
   const std::string sentence = "the record is longer than " + std::to_string(options_.record_bytes_max) +
-                               " bytes (line_bytes_max" + (options_.table ? ", --line-bytes-max)" : ")");
+                               " bytes (line_bytes_max, --line-bytes-max)";
   if (walk.state != CsvState::kQuoted) return damaged(sentence, last_);
   return damaged(sentence +
                      "; the quoted field that begins here has no end before that: is one of its quotes missing, or does "
@@ -177,13 +177,7 @@ Error RecordReader::damaged_at(const std::string& sentence, std::string_view rec
   return damaged(sentence, {last_.offset + at, last_.line + lines});
 }
 
-std::optional<std::string> RecordReader::remark() const {
-  const uint64_t bytes = source_->passed_over();
-  if (bytes == 0) return std::nullopt;
-  return path_ + ": the last " + std::to_string(bytes) +
-         " bytes of the file are no gzip data, and are passed over, as gzip does; if rows are missing, the file is damaged "
-         "there";
-}
+std::optional<std::string> RecordReader::remark() const { return passed_over_remark(*source_, path_); }
 
 std::string RecordReader::text_of(Place place) const {
   return path_ + ", line " + std::to_string(place.line) + " (offset " + std::to_string(place.offset) + ")";

@@ -28,6 +28,8 @@ class RecordFile {
   }
   bool knows_its_end() const { return source_->knows_its_end(); }
   const std::string& path() const { return path_; }
+  /// A sentence for a warning: which bytes of the file were not read. Call it after the last record.
+  std::optional<std::string> remark() const { return passed_over_remark(*source_, path_); }
 
   /// Fills `out`; returns false if the file ends before the first byte of it. DataLoss if the file ends within `out`.
   Result<bool> read(std::span<char> out, std::string_view what) {
@@ -194,6 +196,7 @@ class RecordStage final : public Stage {
       }
       SHOAL_TRY(const bool more, read());
       if (more) return true;
+      if (const auto remark = file_->remark()) context_.env.log().warning_once(*remark, *remark);
     }
     return false;
   }

@@ -9,6 +9,7 @@
 #include "shoal/base/format.h"
 #include "shoal/base/production.h"
 #include "shoal/base/utf8.h"
+#include "table_flags.h"
 
 namespace shoal::cli {
 namespace {
@@ -31,11 +32,13 @@ class Progress {
     clock_ = make_production_environment({});
     next_ = clock_->now() + kInterval;
   }
-  ~Progress() {
-    if (shown_) context_.err << "\r\033[K";
-  }
+  ~Progress() { clear(); }
   Progress(const Progress&) = delete;
   Progress& operator=(const Progress&) = delete;
+  void clear() {
+    if (shown_) context_.err << "\r\033[K";
+    shown_ = false;
+  }
   void read(int64_t records, const std::string& path) {
     constexpr int64_t kLookedAt = 256;  // The clock is read once per this many records.
     if (!clock_ || records % kLookedAt != 0) return;
@@ -57,7 +60,9 @@ class Progress {
 }  // namespace
 
 void add_data_arguments(arguments::Command& command, DataArguments& arguments) {
-  command.add("FILE", arguments.files, "Files, plain or compressed by gzip, zstd or lz4, or a folder of images").required();
+  command.add("FILE", arguments.files, "Files, plain or compressed by gzip, zstd or lz4, or a folder of images")
+      .path("FILE")
+      .required();
   command.add("--format", arguments.read.format,
               "The format, if the contents do not show it: csv, json-lines, tf-example, tf-record, npy, npz, tar, "
               "idx, image, image-folder or text");
@@ -83,8 +88,9 @@ void add_data_arguments(arguments::Command& command, DataArguments& arguments) {
           "--no-header", take_header(false),
           "Of CSV files: the first record is no header; default: it is one if no field of it is empty or a number")
       .excludes("--header");
-  command.add("--missing", arguments.read.missing,
+  command.add("--missing", arguments.read.table.missing_text,
               "Of CSV files: a text that marks a missing field, besides an empty field");
+  add_table_flags(command, arguments.read.table);
   command.add_switch("--json", arguments.json, "Print one JSON object");
 }
 
@@ -93,10 +99,19 @@ Result<int64_t> for_each_record(
     const std::function<Result<void>(OpenedFile& file)>& each_file,
     const std::function<Result<void>(const std::vector<Cell>& cells, int64_t number)>& each_record) {
   Progress progress(context);
+  // Readers log their warnings, and the user of this command gets them as its complaints.
+  const std::shared_ptr<Environment> env = make_production_environment(
+      {.sink =
+           [&](const LogRecord& record) {
+             if (record.level < LogLevel::kWarning) return;
+             progress.clear();
+             context.complain(record.message);
+           },
+       .storage = std::shared_ptr<Storage>(std::shared_ptr<void>(), &context.storage)});  // The caller owns it.
   std::vector<Cell> cells;
   int64_t records = 0;
   for (const std::string& path : arguments.files) {
-    SHOAL_TRY(OpenedFile file, open_records(context.storage, path, read));
+    SHOAL_TRY(OpenedFile file, open_records(*env, path, read));
     if (each_file) SHOAL_TRY_VOID(each_file(file));
     for (;; ++records) {
       SHOAL_TRY(const bool more, file.records->next(cells));

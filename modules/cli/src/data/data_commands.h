@@ -18,12 +18,12 @@ struct DataArguments {
   bool json = false;
 };
 
-/// Adds FILE..., --format, --separator, --header, --no-header, --missing and --json.
+/// Adds FILE..., --format, --separator, --header, --no-header, --missing, the flags of add_table_flags(), and --json.
 void add_data_arguments(arguments::Command& command, DataArguments& arguments);
 
 /// Opens one file after another. Calls `each_file` (which may be empty) for each file, and then `each_record` for each of
 /// its records, with the record's number, counted from 0 over all files. Ends with the first error. Shows the progress on
-/// a terminal.
+/// a terminal, and the warnings of readers.
 Result<int64_t> for_each_record(
     Context& context, const DataArguments& arguments, const ReadChoice& read,
     const std::function<Result<void>(OpenedFile& file)>& each_file,

@@ -5,6 +5,7 @@
 #include <unordered_set>
 
 #include "data/json_cells.h"
+#include "shoal/base/environment.h"
 #include "shoal/base/nearest_text.h"
 #include "shoal/data/array_rows.h"
 #include "shoal/data/csv_columns.h"
@@ -19,7 +20,10 @@ namespace {
 using data::FileFormat;
 
 constexpr auto kImageFolder = "image-folder";
-constexpr int64_t kLineBytesMax = int64_t(16) << 20;
+
+void tell(Environment& env, const std::optional<std::string>& remark) {
+  if (remark) env.log().warning_once(*remark, *remark);
+}
 
 void fill_text(Cell& cell, const std::string& name, const std::string& text) {
   cell.begin(name);
@@ -30,13 +34,16 @@ void fill_text(Cell& cell, const std::string& name, const std::string& text) {
 
 class CsvRecords final : public Records {
  public:
-  static Result<std::unique_ptr<Records>> open(Storage& storage, const std::string& path, const data::CsvLook& look,
-                                               const std::string& missing) {
-    const data::CsvOptions options{.separator = look.separator, .missing_text = missing, .line_bytes_max = kLineBytesMax};
+  static Result<std::unique_ptr<Records>> open(Environment& env, const std::string& path, const data::CsvLook& look,
+                                               const data::CsvOptions& table) {
+    data::CsvOptions options = table;
+    options.separator = look.separator;
+    options.by_position = true;  // The names of the columns are not those of the header.
     // The first record determines the number of columns and, if it is a header, their names.
-    SHOAL_TRY(data::CsvReader first, data::CsvReader::open(storage, path, options));
+    SHOAL_TRY(data::CsvReader first, data::CsvReader::open(env.storage(), path, options));
     SHOAL_TRY(std::vector<std::string> names, look.has_header ? first.header() : first.fields());
-    SHOAL_TRY(data::CsvReader reader, data::CsvReader::open(storage, path, options));
+    if (names.empty()) return std::make_unique<CsvRecords>(env, std::move(first), std::move(names), table.missing_text);
+    SHOAL_TRY(data::CsvReader reader, data::CsvReader::open(env.storage(), path, options));
     if (look.has_header) {
       SHOAL_TRY(names, reader.header());
     } else {
@@ -48,16 +55,21 @@ class CsvRecords final : public Records {
     }
     std::vector<data::CsvColumn> columns(names.size());
     for (size_t i = 0; i < names.size(); ++i) columns[i].name = key_of(i);
-    if (!columns.empty()) SHOAL_TRY_VOID(reader.expect(columns));
-    return std::make_unique<CsvRecords>(std::move(reader), std::move(names), missing);
+    SHOAL_TRY_VOID(reader.expect(columns));
+    return std::make_unique<CsvRecords>(env, std::move(reader), std::move(names), table.missing_text);
   }
-  CsvRecords(data::CsvReader reader, std::vector<std::string> names, std::string missing)
-      : reader_(std::move(reader)), names_(std::move(names)), missing_(std::move(missing)) {}
+  CsvRecords(Environment& env, data::CsvReader reader, std::vector<std::string> names, std::string missing)
+      : env_(env), reader_(std::move(reader)), names_(std::move(names)), missing_(std::move(missing)) {}
 
   Result<bool> next(std::vector<Cell>& cells) override {
-    if (names_.empty()) return false;
-    SHOAL_TRY(const bool more, reader_.next(element_));
-    if (!more) return false;
+    bool more = false;
+    if (!names_.empty()) {
+      SHOAL_TRY(more, reader_.next(element_));
+    }
+    if (!more) {
+      tell(env_, reader_.remark());
+      return false;
+    }
     cells.resize(names_.size());
     size_t i = 0;
     for (const auto& [key, field] : element_.features) {
@@ -86,6 +98,7 @@ class CsvRecords final : public Records {
     return std::string(12 - digits.size(), '0') + digits;
   }
 
+  Environment& env_;
   data::CsvReader reader_;
   const std::vector<std::string> names_;
   const std::string missing_;
@@ -97,8 +110,8 @@ class CsvRecords final : public Records {
 class DatasetRecords final : public Records {
  public:
   using Fill = std::function<Result<bool>(const data::Element& element, std::vector<Cell>& cells)>;
-  static Result<std::unique_ptr<Records>> open(const data::Dataset& dataset, Fill fill) {
-    SHOAL_TRY(std::unique_ptr<data::Iterator> iterator, dataset.iterate());
+  static Result<std::unique_ptr<Records>> open(Environment& env, const data::Dataset& dataset, Fill fill) {
+    SHOAL_TRY(std::unique_ptr<data::Iterator> iterator, dataset.iterate(env));
     return std::make_unique<DatasetRecords>(std::move(iterator), std::move(fill));
   }
   DatasetRecords(std::unique_ptr<data::Iterator> iterator, Fill fill)
@@ -121,7 +134,8 @@ class DatasetRecords final : public Records {
 
 class ArrayRecords final : public Records {
  public:
-  ArrayRecords(std::vector<data::ArrayRows> arrays, bool together) : arrays_(std::move(arrays)), together_(together) {}
+  ArrayRecords(Environment& env, std::vector<data::ArrayRows> arrays, bool together)
+      : env_(env), arrays_(std::move(arrays)), together_(together) {}
 
   Result<bool> next(std::vector<Cell>& cells) override {
     while (!together_ && at_ < arrays_.size()) {
@@ -143,10 +157,15 @@ class ArrayRecords final : public Records {
  private:
   Result<bool> fill(data::ArrayRows& array, Cell& cell) {
     SHOAL_TRY(const bool more, array.next(row_));
-    if (more) fill_cell(cell, array.name(), row_, array.type(), row_.shape().rank() > 0);
+    if (more) {
+      fill_cell(cell, array.name(), row_, array.type(), row_.shape().rank() > 0);
+    } else {
+      tell(env_, array.remark());
+    }
     return more;
   }
 
+  Environment& env_;
   std::vector<data::ArrayRows> arrays_;
   const bool together_;
   size_t at_ = 0;  // The index of the current array, if arrays are read one after another.
@@ -182,9 +201,13 @@ class PictureRecords final : public Records {
   size_t at_ = 0;
 };
 
-Result<std::unique_ptr<Records>> open_json_lines(const std::string& path) {
+data::Dataset lines_of(const std::string& path, const data::CsvOptions& table) {
+  return data::Dataset::text_lines({path}, {.header_lines = table.header_lines, .line_bytes_max = table.line_bytes_max});
+}
+
+Result<std::unique_ptr<Records>> open_json_lines(Environment& env, const std::string& path, const data::CsvOptions& table) {
   const auto parser = std::make_shared<JsonCells>();
-  const auto number = std::make_shared<int64_t>(0);
+  const auto number = std::make_shared<int64_t>(table.header_lines);
   const auto fill = [path, parser, number](const data::Element& line, std::vector<Cell>& cells) -> Result<bool> {
     ++*number;
     const std::string& text = line.features.single().strings()[0];
@@ -193,10 +216,10 @@ Result<std::unique_ptr<Records>> open_json_lines(const std::string& path) {
     if (!parsed) return std::move(parsed).error().with_context(path + ", line " + std::to_string(*number));
     return true;
   };
-  return DatasetRecords::open(data::Dataset::text_lines({path}, {.line_bytes_max = kLineBytesMax}), fill);
+  return DatasetRecords::open(env, lines_of(path, table), fill);
 }
 
-Result<std::unique_ptr<Records>> open_tf_records(const std::string& path, bool examples) {
+Result<std::unique_ptr<Records>> open_tf_records(Environment& env, const std::string& path, bool examples) {
   const auto number = std::make_shared<int64_t>(0);
   const auto fill = [path, examples, number](const data::Element& record, std::vector<Cell>& cells) -> Result<bool> {
     ++*number;
@@ -216,11 +239,11 @@ Result<std::unique_ptr<Records>> open_tf_records(const std::string& path, bool e
     }
     return true;
   };
-  return DatasetRecords::open(data::Dataset::tf_records({path}), fill);
+  return DatasetRecords::open(env, data::Dataset::tf_records({path}), fill);
 }
 
-Result<std::unique_ptr<Records>> open_elements(const data::Dataset& dataset) {
-  return DatasetRecords::open(dataset, [](const data::Element& element, std::vector<Cell>& cells) -> Result<bool> {
+Result<std::unique_ptr<Records>> open_elements(Environment& env, const data::Dataset& dataset) {
+  return DatasetRecords::open(env, dataset, [](const data::Element& element, std::vector<Cell>& cells) -> Result<bool> {
     cells.resize(element.features.size());
     size_t i = 0;
     for (const auto& [name, value] : element.features) fill_cell(cells[i++], name, value, "", false);
@@ -228,14 +251,14 @@ Result<std::unique_ptr<Records>> open_elements(const data::Dataset& dataset) {
   });
 }
 
-Result<void> open_arrays(Storage& storage, FileFormat format, OpenedFile& file) {
-  SHOAL_TRY(std::vector<data::ArrayRows> arrays, data::ArrayRows::open(storage, file.path, format));
+Result<void> open_arrays(Environment& env, FileFormat format, OpenedFile& file) {
+  SHOAL_TRY(std::vector<data::ArrayRows> arrays, data::ArrayRows::open(env.storage(), file.path, format));
   for (const data::ArrayRows& array : arrays) {
     file.records_have_all_fields = file.records_have_all_fields && array.rows() == arrays.front().rows();
     const auto dims = array.shape().dims();
     file.arrays.push_back({array.name(), array.type(), {dims.begin(), dims.end()}});
   }
-  file.records = std::make_unique<ArrayRecords>(std::move(arrays), file.records_have_all_fields);
+  file.records = std::make_unique<ArrayRecords>(env, std::move(arrays), file.records_have_all_fields);
   return {};
 }
 
@@ -258,7 +281,8 @@ Error no_such_format(const std::string& name) {
 
 }  // namespace
 
-Result<OpenedFile> open_records(Storage& storage, const std::string& path, const ReadChoice& choice) {
+Result<OpenedFile> open_records(Environment& env, const std::string& path, const ReadChoice& choice) {
+  Storage& storage = env.storage();
   OpenedFile file{.path = path, .format = choice.format, .records = nullptr};
   const bool is_folder = storage.list(path).has_value();
   if (choice.format == kImageFolder || (choice.format.empty() && is_folder)) {
@@ -267,7 +291,7 @@ Result<OpenedFile> open_records(Storage& storage, const std::string& path, const
   }
   data::RecognisedFile recognised;
   if (choice.format.empty()) {
-    SHOAL_TRY(recognised, data::recognise_file(storage, path));
+    SHOAL_TRY(recognised, data::recognise_file(storage, path, choice.table));
   } else {
     const auto named = data::file_format_from(choice.format);
     if (!named) return no_such_format(choice.format);
@@ -278,29 +302,29 @@ Result<OpenedFile> open_records(Storage& storage, const std::string& path, const
   file.format = std::string(data::to_string(recognised.format));
   switch (recognised.format) {
     case FileFormat::kCsv: {
-      SHOAL_TRY(recognised.csv, data::look_at_csv(storage, path, choice.separator));
+      SHOAL_TRY(recognised.csv, data::look_at_csv(storage, path, choice.separator, choice.table));
       if (choice.header) recognised.csv.has_header = *choice.header;
       file.csv = recognised.csv;
-      SHOAL_TRY(file.records, CsvRecords::open(storage, path, recognised.csv, choice.missing));
+      SHOAL_TRY(file.records, CsvRecords::open(env, path, recognised.csv, choice.table));
       return file;
     }
     case FileFormat::kJsonLines: {
-      SHOAL_TRY(file.records, open_json_lines(path));
+      SHOAL_TRY(file.records, open_json_lines(env, path, choice.table));
       return file;
     }
     case FileFormat::kTfExample:
     case FileFormat::kTfRecord: {
-      SHOAL_TRY(file.records, open_tf_records(path, recognised.format == FileFormat::kTfExample));
+      SHOAL_TRY(file.records, open_tf_records(env, path, recognised.format == FileFormat::kTfExample));
       return file;
     }
     case FileFormat::kTar: {
-      SHOAL_TRY(file.records, open_elements(data::Dataset::tar_samples({path})));
+      SHOAL_TRY(file.records, open_elements(env, data::Dataset::tar_samples({path})));
       return file;
     }
     case FileFormat::kNpy:
     case FileFormat::kNpz:
     case FileFormat::kIdx: {
-      SHOAL_TRY_VOID(open_arrays(storage, recognised.format, file));
+      SHOAL_TRY_VOID(open_arrays(env, recognised.format, file));
       return file;
     }
     case FileFormat::kImage: {
@@ -310,7 +334,7 @@ Result<OpenedFile> open_records(Storage& storage, const std::string& path, const
     }
     case FileFormat::kText: break;
   }
-  SHOAL_TRY(file.records, open_elements(data::Dataset::text_lines({path}, {.line_bytes_max = kLineBytesMax})));
+  SHOAL_TRY(file.records, open_elements(env, lines_of(path, choice.table)));
   return file;
 }
 

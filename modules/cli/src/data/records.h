@@ -8,9 +8,13 @@
 
 #include "data/cell.h"
 #include "shoal/base/result.h"
-#include "shoal/base/storage.h"
 #include "shoal/data/file_format.h"
 #include "shoal/data/image_folder.h"
+#include "shoal/data/text_files.h"
+
+namespace shoal {
+class Environment;
+}
 
 namespace shoal::cli {
 
@@ -19,16 +23,17 @@ struct ReadChoice {
   std::string format = {};             ///< The name of the format; empty: the contents decide.
   std::optional<char> separator = {};  ///< The separator of CSV files. None: found by trying which one gives a table.
   std::optional<bool> header = {};     ///< Whether CSV files have a header. None: the first records decide.
-  std::string missing = {};            ///< A text that marks a missing field in CSV files.
-  bool decodes_pictures = true;        ///< False: pictures in folders are counted, not decoded.
+  /// How the rows of CSV files are read. Other files of lines have its header_lines and line_bytes_max, too.
+  data::CsvOptions table{.line_bytes_max = int64_t(16) << 20};
+  bool decodes_pictures = true;  ///< False: pictures in folders are counted, not decoded.
 };
 
 /// An open file or folder. One thread at a time may use it.
 class Records {
  public:
   virtual ~Records() = default;
-  /// Reads the next record into `cells`, whose memory is reused. Returns false at the end. An error says in which file,
-  /// and where in it, the record is.
+  /// Reads the next record into `cells`, whose memory is reused. Returns false at the end; before, logs a warning if bytes of
+  /// the file were not read. An error says in which file, and where in it, the record is.
   virtual Result<bool> next(std::vector<Cell>& cells) = 0;
 };
 
@@ -51,7 +56,7 @@ struct OpenedFile {
 };
 
 /// Opens a file or folder. Errors: those of data::recognise_file() and of the readers; InvalidArgument for an unknown
-/// format. `storage` outlives the result.
-Result<OpenedFile> open_records(Storage& storage, const std::string& path, const ReadChoice& choice);
+/// format. Files come from the storage of `env`, and warnings go to its log; `env` outlives the result.
+Result<OpenedFile> open_records(Environment& env, const std::string& path, const ReadChoice& choice);
 
 }  // namespace shoal::cli

@@ -149,7 +149,7 @@ void add_vocabulary(arguments::Command& data, Action& selected) {
       .check(arguments::check_positive)
       .shows_default();
   command.add_switch("--words", arguments->splits, "Split texts at blanks, and count the words");
-  command.add("-o,--output", arguments->output, "A new file to write them to, instead of standard output");
+  command.add("-o,--output", arguments->output, "A new file to write them to, instead of standard output").path("FILE");
   command.on_selected([&selected, arguments] {
     selected = [arguments](Context& context) { return make_vocabulary(context, *arguments); };
   });

@@ -4,9 +4,9 @@
 #include "evaluate/batch_row.h"
 #include "evaluate/export_proof.h"
 #include "evaluate/opened_export.h"
+#include "evaluate/write_together.h"
 #include "model/export_files.h"
 #include "model/signatures.h"
-#include "shoal/base/durable_folder.h"
 #include "shoal/estimator/task_host.h"
 #include "shoal/graph/source.h"
 #include "shoal/graph/text_ids.h"
@@ -27,7 +27,7 @@ Result<std::vector<convert::TransformedInput>> write_onnx_of(const std::string& 
   const convert::TrainedModel model =
       trained_model_of(*opened.graph, opened.spec, opened.inputs.read, &opened.variables, opened.description.global_step);
   SHOAL_TRY(convert::OnnxFile onnx, convert::to_onnx(model, options));
-  SHOAL_TRY_VOID(env->storage().write_atomically(file, onnx.bytes));
+  SHOAL_TRY_VOID(write_together(env->storage(), {{file, onnx.bytes}}));
   return std::move(onnx.transformed);
 }
 
@@ -85,14 +85,13 @@ Result<convert::CppSource> write_cpp_of(const std::string& folder, const std::st
     SHOAL_TRY(in_graph.int8, fed_to(*opened.graph, *options.int8));
   }
   SHOAL_TRY(convert::CppSource source, convert::to_cpp(model, in_graph));
-  SHOAL_TRY_VOID(make_durable_folder(env->storage(), directory));
   const std::string path = join_path(directory, options.name);
-  SHOAL_TRY_VOID(env->storage().write_atomically(path + ".h", source.header));
-  SHOAL_TRY_VOID(env->storage().write_atomically(path + ".cc", source.source));
+  std::vector<WholeFile> files{{path + ".h", source.header}, {path + ".cc", source.source}};
   if (options.weights_apart) {
     const std::string_view weights(reinterpret_cast<const char*>(source.weights.data()), source.weights.size());
-    SHOAL_TRY_VOID(env->storage().write_atomically(path + ".weights", weights));
+    files.push_back({path + ".weights", weights});
   }
+  SHOAL_TRY_VOID(write_together_in(env->storage(), directory, files));
   source.header.clear();
   source.source.clear();
   source.weights.clear();

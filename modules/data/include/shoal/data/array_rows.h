@@ -2,6 +2,7 @@
 #pragma once
 /// Reads the arrays of an NPY, NPZ or IDX file row by row, so that a program can go through arrays larger than memory.
 #include <cstdint>
+#include <optional>
 #include <string>
 #include <vector>
 
@@ -35,6 +36,8 @@ class ArrayRows {
   /// InvalidArgument for a row over 256 MiB. An array in Fortran's order is read as a whole by the first call, and an IDX
   /// file by open(): InvalidArgument for more than 1 GiB. Other errors are read_npy()'s; they name file, array and row.
   Result<bool> next(Tensor& row);
+  /// If bytes of the file were left unread, returns a sentence for a warning. Call it after next() has returned false.
+  const std::optional<std::string>& remark() const;
 
  private:
   struct State;

@@ -37,7 +37,7 @@ struct CsvColumnsOptions {
 ///
 /// A warning names each float32 column, except those of `numbers`, that has a whole number which float32 cannot hold
 /// (so that different numbers may become one), or a number that counts as infinity. The warning quotes the first such
-/// number and its line.
+/// number and its line. Another warning says which bytes at the end of a gzip file were passed over.
 ///
 ///   shoal::data::CsvOptions table{.labels = {"price"}, .header_lines = 1};
 ///   table.columns = shoal::data::csv_columns("houses.csv", table, {.numbers = {"area", "price"}});

@@ -6,6 +6,7 @@
 #include <string_view>
 
 #include "shoal/base/result.h"
+#include "shoal/data/text_files.h"
 
 namespace shoal {
 class Storage;
@@ -46,14 +47,16 @@ struct RecognisedFile {
 /// Recognises a file by its first 64 KiB, uncompressed if it is gzip, zstd or lz4; its name does not matter. A file of
 /// lines is a table if one of the separators comma, tab, semicolon and bar divides each of its first records (at least two,
 /// at most 20) into the same number of fields, at least two. In JSON Lines each line begins with an object. An empty file
-/// is text.
+/// is text. `table` says how the file will be read if it is a table: its quoting, trim_blanks and header_lines count. As many
+/// lines may come before JSON Lines.
 ///
 /// Errors name the file: those of Storage::open(); FailedPrecondition, with advice, for a known format that Shoal does not
 /// read; DataLoss for bytes that are neither text nor of a known format.
-Result<RecognisedFile> recognise_file(Storage& storage, const std::string& path);
+Result<RecognisedFile> recognise_file(Storage& storage, const std::string& path, const CsvOptions& table = {});
 
 /// Finds how the fields of a file are separated. The file counts as a table even if it does not look like one or has a
-/// single column. Errors: those of Storage::open().
-Result<CsvLook> look_at_csv(Storage& storage, const std::string& path, std::optional<char> separator);
+/// single column. `table` is as for recognise_file(). Errors: those of Storage::open().
+Result<CsvLook> look_at_csv(Storage& storage, const std::string& path, std::optional<char> separator,
+                            const CsvOptions& table = {});
 
 }  // namespace shoal::data

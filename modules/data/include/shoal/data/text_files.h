@@ -70,8 +70,8 @@ struct CsvOptions {
 };
 
 /// Reads a whole text file, plain or compressed (gzip, zstd, lz4), without the byte order mark at its start, if it has one.
-/// FailedPrecondition for a file that is no text (an archive, another encoding); DataLoss for a damaged one, or one of more
-/// than `bytes_max` bytes; otherwise the errors of Storage::open(). All errors name the file. Cancelled when `stop` stops.
+/// FailedPrecondition for a file that is no text (an archive, another encoding); DataLoss for a damaged one, for a gzip file
+/// that ends with other bytes than gzip's, and for a text of more than `bytes_max` bytes; otherwise the errors of Storage::open(). All errors name the file. Cancelled when `stop` stops.
 Result<std::string> read_text(Storage& storage, const std::string& path, int64_t bytes_max = int64_t(1) << 30,
                               const StopToken& stop = {});
 

@@ -58,9 +58,10 @@ Result<std::vector<convert::TransformedInput>> try_write_onnx(const std::string&
 Result<convert::Calibration> examples_of(const data::TensorMap& features);
 
 /// Writes the export in `folder` as C++ to <name>.h and <name>.cc in `directory`, which is made if it is missing. With
-/// options.weights_apart the weights go to <name>.weights. Returns the CppSource (functions, memory and so on) without its
-/// texts and weights, since they are in the files. Raises the errors of load_exported_model(), and InvalidArgument for a
-/// node that cannot be written.
+/// options.weights_apart the weights go to <name>.weights. After an error there are none of these files, and no folder that
+/// the call made; files that were there already keep their contents if the disk is full. Returns the CppSource (functions,
+/// memory and so on) without its texts and weights, since they are in the files. Raises the errors of
+/// load_exported_model(), and InvalidArgument for a node that cannot be written.
 convert::CppSource write_cpp(const std::string& folder, const std::string& directory,
                              const convert::CppOptions& options = {});
 Result<convert::CppSource> try_write_cpp(const std::string& folder, const std::string& directory,
