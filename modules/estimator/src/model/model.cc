@@ -19,25 +19,6 @@ namespace {
 
 constexpr size_t kProgramsMax = 8;
 constexpr int64_t kPlansLoggedMax = 16;
-constexpr std::string_view kRenameInput =
-    "names are saved with the model, as UTF-8: rename it in the input function, or make the file that it comes from UTF-8, "
-    "for example with iconv -f LATIN1 -t UTF-8";
-
-Result<int64_t> leading_size(const data::TensorMap& tensors, std::string_view part, std::optional<int64_t> expected) {
-  for (const auto& [name, tensor] : tensors) {
-    const std::string full = input_name(part, name);
-    if (tensor.shape().rank() == 0) {
-      return invalid_argument("input " + full + " has no batch dimension; end the input function with .batch(n)");
-    }
-    if (expected && tensor.shape()[0] != *expected) {
-      return invalid_argument("input " + full + " has " + std::to_string(tensor.shape()[0]) + " rows where others have " +
-                              std::to_string(*expected));
-    }
-    expected = tensor.shape()[0];
-  }
-  return expected.value_or(0);
-}
-
 /// The names of the variables that these values depend on.
 Result<std::vector<std::string>> variables_of(const Graph& graph, const std::vector<Value>& values) {
   SHOAL_TRY(const Flow flow, extract(graph, values, {}));
@@ -48,72 +29,11 @@ Result<std::vector<std::string>> variables_of(const Graph& graph, const std::vec
   return names;
 }
 
-Result<DimShape> dims_of(const std::string& input, const Shape& shape, const VaryingAxes& varying) {
-  std::vector<Dim> dims{Dim::symbol(kBatchAxis)};
-  for (int axis = 1; axis < shape.rank(); ++axis) dims.emplace_back(shape[axis]);
-  const auto named = varying.find(input);
-  if (named == varying.end()) return DimShape(std::move(dims));
-  const std::vector<std::string>& names = named->second;
-  if (names.size() + 1 != dims.size()) {
-    return invalid_argument("input " + input + " is " + to_string(shape) + "; Estimator::vary() names " +
-                            std::to_string(names.size()) + " axes of it beside the batch");
-  }
-  for (size_t i = 0; i < names.size(); ++i) {
-    if (!names[i].empty()) dims[i + 1] = Dim::symbol(names[i]);
-  }
-  return DimShape(std::move(dims));
-}
-
-using NamedTypes = std::vector<std::pair<std::string, ValueType>>;
-
-Result<NamedTypes> types_of(const data::TensorMap& tensors, std::string_view part, const VaryingAxes& varying) {
-  NamedTypes types;
-  for (const auto& [name, tensor] : tensors) {
-    SHOAL_TRY_VOID(check_utf8(name, part == "labels" ? "the name of a label" : "the name of a feature", kRenameInput));
-    SHOAL_TRY(DimShape shape, dims_of(input_name(part, name), tensor.shape(), varying));
-    types.emplace_back(name, ValueType{tensor.dtype(), std::move(shape)});
-  }
-  return types;
-}
-
-/// Adds the sizes that the symbols of `types` have in `tensors`. Skips tensors that do not fit in other ways: feed()
-/// refuses them.
-Result<void> add_sizes(const data::TensorMap& tensors, const NamedTypes& types, std::string_view part, SymbolSizes& sizes) {
-  for (const auto& [name, type] : types) {
-    const Tensor* tensor = tensors.find(name);
-    if (!tensor || tensor->shape().rank() != type.shape.rank()) continue;
-    for (int axis = 0; axis < type.shape.rank(); ++axis) {
-      if (!type.shape[axis].is_symbol()) continue;
-      const int64_t size = tensor->shape()[axis];
-      const auto [known, fresh] = sizes.emplace(type.shape[axis].name(), size);
-      if (fresh || known->second == size) continue;
-      return invalid_argument("input " + input_name(part, name) + " is " + to_string(tensor->shape()) + "; axis " +
-                              std::to_string(axis) + " is " + known->first + ", which is " + std::to_string(known->second) +
-                              " in another input of the batch");
-    }
-  }
-  return {};
-}
-
 template <class Inputs>
 Inputs add_inputs(Graph& graph, const std::vector<std::pair<std::string, ValueType>>& types, std::string_view part) {
   Inputs values;
   for (const auto& [name, type] : types) values.set(name, graph.input(input_name(part, name), type.dtype, type.shape));
   return values;
-}
-
-std::string names_of(const auto& named, std::string_view part) {
-  std::string names;
-  for (const auto& entry : named) names += (names.empty() ? "" : ", ") + input_name(part, entry.first);
-  return names.empty() ? "nothing" : names;
-}
-
-/// Checks the names of tensors. Tensors are bound by position, so the names must be those that the model was built for.
-Result<void> check_names(const data::TensorMap& tensors, const auto& types, std::string_view part) {
-  const bool same = std::equal(tensors.begin(), tensors.end(), types.begin(), types.end(),
-                               [](const auto& tensor, const auto& type) { return tensor.first == type.first; });
-  if (same) return {};
-  return invalid_argument("a batch has " + names_of(tensors, part) + "; the model was built for " + names_of(types, part));
 }
 
 /// Adds to `meaning` the class names of predictions that a model function makes without a head. (If a head makes them, its
@@ -182,12 +102,6 @@ std::string plan_text(const backends::ProgramInfo& info, const std::string& size
 
 }  // namespace
 
-std::string input_name(std::string_view part, std::string_view name) {
-  std::string full(part);
-  if (!name.empty()) full.append("/").append(name);
-  return full;
-}
-
 cluster::VariableSpec cluster_variable(const BuiltModel& model, const Variable& variable) {
   return {.name = variable.name,
           .dtype = variable.dtype,
@@ -196,36 +110,6 @@ cluster::VariableSpec cluster_variable(const BuiltModel& model, const Variable& 
           .key = nn::variable_key(model.graph().seed(), variable.name),
           .rule = {},
           .lazy_rows = false};
-}
-
-Result<int64_t> batch_size(const data::Batch& batch) {
-  SHOAL_TRY(const int64_t size, leading_size(batch.features, "features", std::nullopt));
-  if (batch.features.empty()) return invalid_argument("the input has no features");
-  SHOAL_TRY_VOID(leading_size(batch.labels, "labels", size));
-  return size;
-}
-
-Result<InputTypes> input_types(const data::Batch& batch, const VaryingAxes& varying) {
-  SHOAL_TRY_VOID(batch_size(batch));
-  InputTypes types;
-  SHOAL_TRY(types.features, types_of(batch.features, "features", varying));
-  SHOAL_TRY(types.labels, types_of(batch.labels, "labels", varying));
-  for (const auto& [input, names] : varying) {
-    const auto is_it = [&input = input](std::string_view part) {
-      return [part, &input](const auto& type) { return input_name(part, type.first) == input; };
-    };
-    // Batches for prediction have no labels, so names of labels cannot be checked.
-    if (batch.labels.empty() && (input == "labels" || input.starts_with("labels/"))) continue;
-    if (std::ranges::any_of(types.features, is_it("features")) || std::ranges::any_of(types.labels, is_it("labels")))
-      continue;
-    return invalid_argument("Estimator::vary() names " + input +
-                            ", which is no input; there are: " + names_of(types.features, "features") +
-                            (types.labels.empty() ? "" : ", " + names_of(types.labels, "labels")));
-  }
-  SymbolSizes sizes;
-  SHOAL_TRY_VOID(add_sizes(batch.features, types.features, "features", sizes));
-  SHOAL_TRY_VOID(add_sizes(batch.labels, types.labels, "labels", sizes));
-  return types;
 }
 
 Result<std::shared_ptr<const OpCatalogue>> catalogue_of(std::vector<OpDef> own) {
@@ -251,7 +135,7 @@ Result<std::unique_ptr<BuiltModel>> BuiltModel::build(const BuildRequest& reques
   model->graph_ = with_ops(std::make_unique<Graph>(request.seed, request.ops.get()), request.ops);
   if (!model->types_.labels.empty() && !request.model_fn.takes_labels()) {
     return invalid_argument("model_fn takes no labels, and the input function gives " +
-                            names_of(model->types_.labels, "labels") + "; give features alone, or take `const Labels&`");
+                            input_names(model->types_.labels, "labels") + "; give features alone, or take `const Labels&`");
   }
   const auto call = [&]() -> EstimatorSpec {
     const auto features = add_inputs<Features>(*model->graph_, model->types_.features, "features");
@@ -333,16 +217,6 @@ backends::Numerics BuiltModel::numerics() const {
   backends::Numerics numerics = backend_->numerics(threads_);
   numerics.compute_dtype = compute_dtype_;
   return numerics;
-}
-
-Result<SymbolSizes> BuiltModel::sizes_of(const data::Batch& batch) const {
-  SHOAL_TRY_VOID(check_names(batch.features, types_.features, "features"));
-  SHOAL_TRY_VOID(check_names(batch.labels, types_.labels, "labels"));
-  SHOAL_TRY_VOID(batch_size(batch));
-  SymbolSizes sizes;
-  SHOAL_TRY_VOID(add_sizes(batch.features, types_.features, "features", sizes));
-  SHOAL_TRY_VOID(add_sizes(batch.labels, types_.labels, "labels", sizes));
-  return sizes;
 }
 
 SymbolSizes BuiltModel::smallest_sizes() const {
@@ -489,8 +363,8 @@ Result<void> BuiltModel::check_feeds(std::span<const std::pair<std::string, Tens
     if (std::ranges::any_of(types_.features, is_fed("features")) || std::ranges::any_of(types_.labels, is_fed("labels")))
       continue;
     return invalid_argument("a hook feeds " + name +
-                            ", which is no input; there are: " + names_of(types_.features, "features") +
-                            (types_.labels.empty() ? "" : ", " + names_of(types_.labels, "labels")));
+                            ", which is no input; there are: " + input_names(types_.features, "features") +
+                            (types_.labels.empty() ? "" : ", " + input_names(types_.labels, "labels")));
   }
   return {};
 }

@@ -10,6 +10,7 @@
 #include <vector>
 
 #include "model/initial_values.h"
+#include "model/input_types.h"
 #include "shoal/backends/backend.h"
 #include "shoal/cluster/shard_plan.h"
 #include "shoal/data/element.h"
@@ -21,20 +22,6 @@
 #include "task/memory_budget.h"
 
 namespace shoal {
-
-/// The types of a dataset's elements. The first dimension of each tensor is the batch.
-struct InputTypes {
-  std::vector<std::pair<std::string, ValueType>> features;
-  std::vector<std::pair<std::string, ValueType>> labels;
-};
-/// The symbol for the first axis of every input.
-inline constexpr char kBatchAxis[] = "batch";
-
-/// The types of the tensors in `batch`; axes that `varying` names become symbols. InvalidArgument if a tensor has no batch
-/// dimension, sizes differ that have to be equal, or `varying` names an input or axes that do not exist.
-Result<InputTypes> input_types(const data::Batch& batch, const VaryingAxes& varying);
-/// The size of the first axis, which all tensors of `batch` share.
-Result<int64_t> batch_size(const data::Batch& batch);
 
 struct BuildRequest {
   const ModelFn& model_fn;
@@ -125,7 +112,7 @@ class BuiltModel {
 
   /// The size of each symbol of the inputs in `batch`. InvalidArgument if a symbol has two sizes, or if
   /// the batch's tensors have other names than the model's inputs.
-  Result<SymbolSizes> sizes_of(const data::Batch& batch) const;
+  Result<SymbolSizes> sizes_of(const data::Batch& batch) const { return sizes_in(batch, types_); }
   /// The sizes that the symbols of the inputs have in the smallest possible batch.
   SymbolSizes smallest_sizes() const;
   /// The program for batches of these sizes, compiled on first use. The eight most recently used ones are kept.
@@ -182,8 +169,5 @@ Error in_batch(Error error, uint64_t number, const data::Batch& batch, const dat
 
 /// A variable of `model` as parameter servers see it: its shape and its initial values, without the rule of its updates.
 cluster::VariableSpec cluster_variable(const BuiltModel& model, const Variable& variable);
-
-/// The name of a graph input: "features" for a lone tensor, "features/<name>" in a map.
-std::string input_name(std::string_view part, std::string_view name);
 
 }  // namespace shoal
