@@ -2,6 +2,10 @@
 // fork() in a program that uses Shoal: the child ends with its own status, and may train.
 #include <gtest/gtest.h>
 
+#include <atomic>
+#include <memory>
+#include <semaphore>
+
 #include "../base/temporary_folder.h"
 #include "calls.h"
 #include "child.h"
@@ -67,6 +71,29 @@ TEST_F(Fork, AChildEndsWithStaticsThatHoldModels) {
   EXPECT_EQ(status_of_child([] { return kOwn; }), kOwn);
   EXPECT_TRUE(kept.predictions->next());
   kept = {};
+}
+
+TEST_F(Fork, AChildDropsInputThatAThreadWasMaking) {
+  std::binary_semaphore begun{0}, may_go_on{0};
+  std::atomic<int> made{0};
+  const data::Dataset rows = guest_data().map([&](data::Element element) {
+    if (++made == 2) {  // The first element is made by the consumer, the second one by a thread of the stage.
+      begun.release();
+      may_go_on.acquire();
+    }
+    return element;
+  });
+  std::unique_ptr<data::Iterator> iterator = value_or_raise(rows.prefetch(1).iterate());
+  data::Batch batch;
+  EXPECT_TRUE(value_or_raise(iterator->next(batch)));
+  begun.acquire();
+  EXPECT_EQ(status_of_child([&] {
+              iterator.reset();
+              return kOwn;
+            }),
+            kOwn);
+  may_go_on.release();
+  EXPECT_TRUE(value_or_raise(iterator->next(batch)));
 }
 
 TEST_F(Fork, AChildOfAChildTrains) {

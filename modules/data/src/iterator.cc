@@ -5,6 +5,7 @@
 
 #include "nodes.h"
 #include "shoal/base/cpu.h"
+#include "shoal/base/fork.h"
 
 namespace shoal::data {
 namespace {
@@ -19,8 +20,10 @@ uint64_t check_of(std::string_view bytes) { return fold_in(RandomKey(0), bytes);
 class PipelineIterator final : public Iterator {
  public:
   PipelineIterator(NodePtr node, uint64_t fingerprint, std::unique_ptr<StageContext> context, std::unique_ptr<Stage> stage)
-      : node_(std::move(node)), fingerprint_(fingerprint), context_(std::move(context)), stage_(std::move(stage)) {}
-  ~PipelineIterator() override { context_->stopping.request_stop(); }
+      : node_(std::move(node)), fingerprint_(fingerprint), context_(std::move(context)), stage_(stage.release()) {}
+  ~PipelineIterator() override {
+    if (!stage_.get_deleter().is_of_parent()) context_->stopping.request_stop();
+  }
 
   Result<bool> next(Batch& batch) override {
     if (failure_) return *failure_;
@@ -168,7 +171,7 @@ class PipelineIterator final : public Iterator {
     ordinal_ = 0;
     ended_ = false;
     if (!stage) return fail(std::move(stage).error());
-    stage_ = std::move(stage).value();
+    stage_.reset(std::move(stage).value().release());
     failure_.reset();
     no_place_.reset();
     stopped_ = false;
@@ -178,7 +181,7 @@ class PipelineIterator final : public Iterator {
   const NodePtr node_;  // Keeps the nodes alive, to which stages refer.
   const uint64_t fingerprint_;
   std::unique_ptr<StageContext> context_;
-  std::unique_ptr<Stage> stage_;
+  std::unique_ptr<Stage, DeleteUnlessForked<Stage>> stage_;  // Has jobs on threads, which a child of fork() lacks.
   Item item_;
   uint64_t ordinal_ = 0;
   bool ended_ = false;
