@@ -48,7 +48,7 @@ TEST(InProcessTasks, MayHaveAMasterInTheChiefsPlace) {
   EXPECT_THAT(in_process_tasks({.master = true}, "a").at(0).warnings, IsEmpty());  // A master evaluates itself.
 }
 
-/// A description for each task would take time and memory that grow with the square of the cluster.
+/// If each task had a description of its own, time and memory would grow with the square of the number of tasks.
 TEST(InProcessTasks, ShareOneDescriptionOfTheirCluster) {
   const auto tasks = in_process_tasks({.ps = 2000, .workers = 2000, .evaluator = true}, "job-7");
   ASSERT_EQ(tasks.size(), 4002u);

@@ -1,24 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shoal/base/storage.h"
 
+#include "shoal/base/synced_file.h"
+
 namespace shoal {
-namespace {
-
-std::string folder_of(const std::string& path) {
-  const size_t slash = path.find_last_of('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
-
-Result<void> write_synced(Storage& storage, const std::string& path, std::string_view contents) {
-  SHOAL_TRY(auto file, storage.create(path));
-  SHOAL_TRY_VOID(file->append(std::as_bytes(std::span(contents))));
-  SHOAL_TRY_VOID(file->sync());
-  return file->close();
-}
-
-}  // namespace
-
 Result<std::string> Storage::read_all(const std::string& path, uint64_t size_bytes_max) {
   SHOAL_TRY(auto file, open(path));
   if (file->size() > size_bytes_max) {

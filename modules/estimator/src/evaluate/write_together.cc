@@ -2,18 +2,12 @@
 #include "evaluate/write_together.h"
 
 #include <set>
-#include <span>
 
 #include "shoal/base/durable_folder.h"
+#include "shoal/base/synced_file.h"
 
 namespace shoal {
 namespace {
-
-std::string folder_of(const std::string& path) {
-  const size_t slash = path.find_last_of('/');
-  if (slash == std::string::npos) return ".";
-  return slash == 0 ? "/" : path.substr(0, slash);
-}
 
 /// The folder `path` and those above it that do not exist, from the innermost outwards.
 std::vector<std::string> missing_folders(Storage& storage, std::string path) {
@@ -25,13 +19,6 @@ std::vector<std::string> missing_folders(Storage& storage, std::string path) {
     const size_t slash = path.find_last_of('/');
     path.resize(slash == std::string::npos ? 0 : slash);
   }
-}
-
-Result<void> write_synced(Storage& storage, const std::string& path, std::string_view contents) {
-  SHOAL_TRY(const std::unique_ptr<WritableFile> file, storage.create(path));
-  SHOAL_TRY_VOID(file->append(std::as_bytes(std::span(contents))));
-  SHOAL_TRY_VOID(file->sync());
-  return file->close();
 }
 
 /// Remembers what to remove after an error.

@@ -12,7 +12,7 @@ namespace shoal::arguments {
 /// Command::add() makes objects of this class. Each function returns the object itself.
 class Argument {
  public:
-  /// The help shows the argument under this heading. Without one it stands above all headings.
+  /// The help shows the argument under this heading. An argument without a heading stands above all headings.
   Argument& group(std::string heading) { return set(group_, std::move(heading)); }
   /// The help shows this word for the value, as "FILE". Default: INT, NUMBER or TEXT, and nothing for a word in its place.
   Argument& type(std::string shown) { return set(type_, std::move(shown)); }

@@ -18,7 +18,7 @@ class NamePattern {
   static Result<NamePattern> make(std::string text);
   bool matches(std::string_view name) const;
   /// True if the expression, without a "!" before it, matches the name. A pattern whose expression matches no name of a model
-  /// is a mistake, also if it begins with "!": it leaves out nothing.
+  /// is a mistake, also if it begins with "!": such a pattern leaves out nothing.
   bool names(std::string_view name) const;
   const std::string& text() const { return text_; }
 
