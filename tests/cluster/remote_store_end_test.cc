@@ -220,6 +220,30 @@ TEST_F(OneServerTest, AnInterruptedServerThatIsAloneLeavesSoon) {
   expect_error(server_result(0), ErrorKind::kUnavailable, "no chief or worker is there");
 }
 
+/// A chief that is cut off or frozen may come back, and save what the server holds.
+TEST_F(OneServerTest, AnInterruptedServerWaitsForAChiefThatFellSilent) {
+  start_ready_cluster();
+  network_->cut("chief 0", "ps 0");
+  world_.run_for(17 * kSecond);  // The server has closed the connection of the silent chief by then.
+  world_.interrupt(*server_envs_[0]);
+  world_.run_for(18 * kSecond);
+  EXPECT_FALSE(server_done(0));
+  network_->heal();
+  ASSERT_TRUE(run(*chief_env_, steps(*chief_env_, *chief_, 1)));
+  ASSERT_TRUE(run(*chief_env_, finish_job(*chief_env_, *chief_)));
+  expect_servers_end_well();
+}
+
+TEST_F(OneServerTest, AnInterruptedServerWaitsTwentySecondsForASilentChief) {
+  start_ready_cluster();
+  network_->cut("chief 0", "ps 0");
+  world_.run_for(17 * kSecond);
+  world_.interrupt(*server_envs_[0]);
+  world_.run_for(21 * kSecond);
+  ASSERT_TRUE(server_done(0));
+  expect_error(server_result(0), ErrorKind::kUnavailable, "no chief or worker is there");
+}
+
 TEST_F(OneServerTest, PeersThatSayNothingDoNotHoldTheServer) {
   start_ready_cluster();
   Environment& env = add_task("scanner");

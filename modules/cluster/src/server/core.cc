@@ -38,6 +38,11 @@ void ServerCore::plan_memory(transport::Encoding gradients) {
   state_.credits().set_limit(push_limit(state_.spec()));
 }
 
+bool ServerCore::is_silent(const Session& session) const {
+  const Duration silence_max = 3 * options_.link.heartbeat_interval;
+  return silence_max > Duration::zero() && env_.now() - session.connection->heard() >= silence_max;
+}
+
 /// While a session waits here, nobody reads from its connection. So the loop below checks whether the peer is silent.
 Task<Result<void>> ServerCore::take_credit(Session& session, PushCredit& credit, uint64_t epoch, uint64_t bytes,
                                            bool encoded) {
@@ -51,8 +56,7 @@ Task<Result<void>> ServerCore::take_credit(Session& session, PushCredit& credit,
     if (state_.phase() != Phase::kReady || state_.epoch() != epoch || state_.sealed()) co_return Result<void>{};
     if (state_.credits().grow(credit, session.trainer, bytes, encoded)) co_return Result<void>{};
     env_.sometimes("server.push_waits_for_credit");
-    const bool beats = heartbeat > Duration::zero();
-    if (beats && env_.now() - session.connection->heard() > 3 * heartbeat) {
+    if (is_silent(session)) {
       co_return unavailable(name_of(session.hello) + " has been silent while its push waited");
     }
     if (env_.now() >= note) {
@@ -61,7 +65,7 @@ Task<Result<void>> ServerCore::take_credit(Session& session, PushCredit& credit,
       note = env_.after(kCreditNoteEvery);
     }
     const SteadyTime look = std::min(give_up, note);
-    const SteadyTime next = beats ? std::min(look, env_.after(heartbeat)) : look;
+    const SteadyTime next = heartbeat > Duration::zero() ? std::min(look, env_.after(heartbeat)) : look;
     ++wait_for_credit_;
     Result<void> woken = co_await changed_->wait("an order about an earlier push of " + name_of(session.hello), next);
     --wait_for_credit_;

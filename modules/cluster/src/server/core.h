@@ -54,6 +54,8 @@ class ServerCore {
   void ask_to_save() { asks_to_save_ = true; }
   /// Notes that a checkpoint has the model's state of this global step in the present epoch.
   void note_saved(uint64_t global_step) { saved_ = {state_.epoch(), global_step}; }
+  /// True if nothing has been heard of the session's peer for three heartbeats: it may be cut off or frozen, and come back.
+  bool is_silent(const Session& session) const;
   /// True if a checkpoint of the present epoch (since the model was loaded last) has all updates up to this global step.
   bool is_saved(uint64_t global_step) const { return saved_.epoch == state_.epoch() && saved_.global_step >= global_step; }
   /// The newest weights. The caller has locked the state.

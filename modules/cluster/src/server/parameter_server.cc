@@ -2,6 +2,7 @@
 #include "shoal/cluster/parameter_server.h"
 
 #include <algorithm>
+#include <set>
 
 #include "job/bounded_lines.h"
 #include "server/chief_seat.h"
@@ -23,7 +24,8 @@ using transport::MessageHead;
 
 constexpr auto kHelloTimeout = std::chrono::seconds(10);
 constexpr auto kFarewell = std::chrono::seconds(20);  // How long to wait for the last messages after the job's end.
-// After an interrupt: if no trainer is connected for this long, this server no longer expects a chief to end the job.
+// After an interrupt: if no trainer is connected for this long, and each has closed its last connection itself, this
+// server no longer expects a chief to end the job.
 constexpr auto kDeserted = std::chrono::seconds(2);
 // If no trainer is connected for this long, asks job_ended(): a killed chief that is started again would be back by then.
 constexpr auto kOrphaned = std::chrono::seconds(60);
@@ -54,6 +56,7 @@ class Server {
   Task<Result<void>> welcome(Session& session, MessageHead hello, uint64_t replaced);
   Task<Result<void>> converse(Session& session);
   Task<Result<void>> supervise();
+  SteadyTime interrupted_until(SteadyTime end, bool lonely) const;
   std::string interrupted_text(bool lonely) const;
   bool may_give_way();
   Duration orphaned_after() const;
@@ -88,6 +91,8 @@ class Server {
   int trainer_connections_ = 0, peer_connections_ = 0;
   uint64_t accepted_ = 0;  // The number of accepted connections.
   SteadyTime lonely_since_;
+  // The trainers whose last connection ended because they had fallen silent. Such a trainer may be cut off or frozen.
+  std::set<int> silent_trainers_;
   bool numerics_differ_logged_ = false;
   std::string numerics_;
   std::optional<std::string> last_refusal_;  // The peer that was refused last, and the reason.
@@ -150,6 +155,13 @@ void Server::end_connections(const Result<void>& outcome) {
   }
 }
 
+/// Until when this server serves after an interrupt, `end` at the latest. It ends earlier if the trainers are gone. A trainer
+/// that has fallen silent may come back, with what it computed and to save what this server holds, so it is waited for.
+SteadyTime Server::interrupted_until(SteadyTime end, bool lonely) const {
+  if (!lonely || !silent_trainers_.empty()) return end;
+  return std::min(end, std::max(lonely_since_, end - kFarewell) + kDeserted);
+}
+
 /// The error text if an interrupt came and the job did not end in time: says whether this server's state is lost.
 std::string Server::interrupted_text(bool lonely) const {
   const std::string why = lonely ? "interrupted, and no chief or worker is there to end the job"
@@ -188,10 +200,8 @@ Task<Result<void>> Server::supervise() {
       next = *leaving;
     } else if (env_.interrupted().stop_requested()) {
       if (!interrupted) interrupted = now + kFarewell;
-      next = lonely ? std::min(*interrupted, std::max(lonely_since_, *interrupted - kFarewell) + kDeserted) : *interrupted;
-      if (now >= next) {
-        co_return unavailable(interrupted_text(lonely));
-      }
+      next = interrupted_until(*interrupted, lonely);
+      if (now >= next) co_return unavailable(interrupted_text(lonely));
     } else if (lonely && now >= next) {
       co_return deadline_exceeded("waiting for chief or workers: none was connected for " +
                                   std::to_string(int64_t(to_seconds(options_.ready_timeout))) + " s" +
@@ -418,6 +428,7 @@ Result<uint64_t> Server::admit(Session& session) {
   }
   if (session.chief) chief_.take(hello.incarnation, session.connection->peer(), whose_of(hello));
   ++state_.trainers()[session.trainer].connections;
+  silent_trainers_.erase(session.trainer);
   commits_.set_connected(session.trainer, true);
   ++trainer_connections_;
   tell_connected();
@@ -437,6 +448,7 @@ void Server::dismiss(Session& session) {
   if (--state_.trainers()[session.trainer].connections == 0) {
     state_.forget_parts(session.trainer);
     commits_.set_connected(session.trainer, false);
+    if (core_.is_silent(session)) silent_trainers_.insert(session.trainer);
   }
   if (--trainer_connections_ == 0) lonely_since_ = env_.now();
   tell_connected();
