@@ -134,6 +134,12 @@ TEST_F(CertificateCommands, NeverOverwrite) {
   EXPECT_EQ(read("half/task.key"), "something of another's");
   std::filesystem::remove_all(folder + "/half");
   EXPECT_EQ(everything(), before);
+  // The path of the folder has the greatest length, so that paths of files in it are too long.
+  std::string longest = folder + "/" + std::string(4088 - folder.size(), '.') + "new";
+  for (size_t i = folder.size() + 2; i + 3 < longest.size(); i += 2) longest[i] = '/';
+  const Output too_long = make_task(longest.substr(folder.size() + 1));
+  EXPECT_NE(too_long.status, 0);
+  EXPECT_EQ(everything(), before) << "a new folder was left behind";
 }
 
 TEST_F(CertificateCommands, RefuseWhatIsNoTask) {

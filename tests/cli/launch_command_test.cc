@@ -52,6 +52,9 @@ TEST(LaunchCommand, RefusesAWrapperThatCannotBe) {
   const Output quoted = shoal_program({"launch", "--wrapper", "taskset '", "--dry-run", "--", "/bin/echo"});
   EXPECT_EQ(quoted.status, 2);
   EXPECT_THAT(quoted.err, HasSubstr("--wrapper"));
+  const Output empty = shoal_program({"launch", "--wrapper", "", "--dry-run", "--", "/bin/echo"});
+  EXPECT_EQ(empty.status, 2);
+  EXPECT_THAT(empty.err, HasSubstr("--wrapper: there is no command in it"));
   const Output missing = shoal_program({"launch", "--wrapper", "no-such-program", "--dry-run", "--", "/bin/echo"});
   EXPECT_EQ(missing.status, 2);
   EXPECT_THAT(missing.err, HasSubstr("no-such-program"));
@@ -122,6 +125,7 @@ TEST(LaunchCommand, RefusesHostsThatCannotBe) {
   EXPECT_THAT(refusal("a\rb\r", {"--", "train"}), HasSubstr("lines that end with CR alone"));
   EXPECT_THAT(refusal("a\n", {"--ps", "1", "--workers", "1", "--", "train"}), HasSubstr("the hosts have 1 slot;"));
   EXPECT_THAT(refusal("a\n", {"--ssh", "ssh '", "--", "train"}), HasSubstr("--ssh: a quote of"));
+  EXPECT_THAT(refusal("a\n", {"--ssh", " ", "--", "train"}), HasSubstr("--ssh: there is no command in it"));
   EXPECT_THAT(refusal("a\n", {"--ssh", "no-such-ssh", "--", "train"}), HasSubstr("no-such-ssh"));
   EXPECT_THAT(refusal("a\n", {"--copy", "--", "no-such-program"}), HasSubstr("no-such-program"));
   EXPECT_EQ(shoal_program({"launch", "--copy", "--", "/bin/true"}).status, 2);

@@ -275,6 +275,13 @@ TEST(RunFlagsDeathTest, HelpThatCannotBeWrittenIsAnError) {
   EXPECT_EXIT(print_help_to("/dev/null"), ::testing::ExitedWithCode(0), "");
 }
 
+TEST(RunFlags, ASwitchThatIsOffWinsOverItsVariable) {
+  setenv("SHOAL_EVALUATOR", "1", 1);
+  EXPECT_THAT(run_program({}).err, HasSubstr("SHOAL_EVALUATOR would be heeded"));
+  EXPECT_EQ(run_program({"--evaluator=false"}).err, "");
+  unsetenv("SHOAL_EVALUATOR");
+}
+
 /// --cluster excludes --evaluator, which is then off.
 TEST(RunFlags, ASwitchThatIsOffExcludesNothing) {
   Place place;

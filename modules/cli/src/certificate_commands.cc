@@ -48,8 +48,8 @@ Result<int> make_ca(Context& context, const CaOptions& options) {
   const transport::Validity validity = from_now(options.days);
   SHOAL_TRY(const transport::KeyPair made, transport::make_authority(validity));
   const std::string certificate = options.out + "/" + transport::kAuthorityFile, key = options.out + "/" + kCaKeyFile;
-  SHOAL_TRY_VOID(make_folder(options.out));
-  SHOAL_TRY_VOID(write_new_files({{key, made.key.text(), true}, {certificate, made.certificate}}));
+  SHOAL_TRY_VOID(
+      write_new_files(options.out, {{kCaKeyFile, made.key.text(), true}, {transport::kAuthorityFile, made.certificate}}));
   print(context, {{"certificate", certificate}, {"key", key}, {"valid_until", transport::to_utc_text(validity.end)}});
   return 0;
 }
@@ -64,11 +64,9 @@ Result<int> make_task(Context& context, const TaskOptions& options) {
   auto made = transport::make_task_certificate(ca, options.task, from_now(options.days));
   if (!made) return std::move(made).error().with_context(options.ca);
   SHOAL_TRY(const auto read_again, transport::Certificate::parse(*made, ca.certificate));
-  const std::string folder = options.out + "/";
-  SHOAL_TRY_VOID(make_folder(options.out));
-  SHOAL_TRY_VOID(write_new_files({{folder + transport::kAuthorityFile, ca.certificate},
-                                  {folder + transport::kCertificateFile, made->certificate},
-                                  {folder + transport::kKeyFile, made->key.text(), true}}));
+  SHOAL_TRY_VOID(write_new_files(options.out, {{transport::kAuthorityFile, ca.certificate},
+                                               {transport::kCertificateFile, made->certificate},
+                                               {transport::kKeyFile, made->key.text(), true}}));
   print(context, {{"task", to_string(read_again.owner())},
                   {"tls_dir", options.out},
                   {"valid_until", transport::to_utc_text(read_again.validity().end)}});
@@ -80,10 +78,9 @@ Result<int> make_watcher(Context& context, const WatcherOptions& options) {
   auto made = transport::make_watcher_certificate(ca, from_now(options.days));
   if (!made) return std::move(made).error().with_context(options.ca);
   const std::string certificate = options.out + "/" + kWatcherCertificateFile, key = options.out + "/" + kWatcherKeyFile;
-  SHOAL_TRY_VOID(make_folder(options.out));
-  SHOAL_TRY_VOID(write_new_files({{options.out + "/" + transport::kAuthorityFile, ca.certificate},
-                                  {certificate, made->own.certificate},
-                                  {key, made->own.key.text(), true}}));
+  SHOAL_TRY_VOID(write_new_files(options.out, {{transport::kAuthorityFile, ca.certificate},
+                                               {kWatcherCertificateFile, made->own.certificate},
+                                               {kWatcherKeyFile, made->own.key.text(), true}}));
   print(context, {{"certificate", certificate}, {"key", key}, {"valid_until", transport::to_utc_text(made->validity.end)}});
   return 0;
 }

@@ -40,10 +40,14 @@ Result<void> write_new_files(const std::vector<NewFile>& files) {
   return {};
 }
 
-Result<void> make_folder(const std::string& path) {
-  // If the existing path is no folder, the later writing of files into it fails.
-  if (::mkdir(path.c_str(), S_IRWXU) == 0 || errno == EEXIST) return {};
-  return unavailable(path + ": cannot be made: " + system_error_text(errno));
+Result<void> write_new_files(const std::string& folder, std::vector<NewFile> files) {
+  for (NewFile& file : files) file.path = folder + "/" + file.path;
+  const bool made = ::mkdir(folder.c_str(), S_IRWXU) == 0;
+  // If what exists already is no folder, writing the files into it fails.
+  if (!made && errno != EEXIST) return unavailable(folder + ": cannot be made: " + system_error_text(errno));
+  Result<void> written = write_new_files(files);
+  if (!written && made) ::rmdir(folder.c_str());
+  return written;
 }
 
 }  // namespace shoal::cli

@@ -15,7 +15,8 @@ struct NewFile {
 };
 /// Writes all files or none. FailedPrecondition if one exists already; Unavailable if one cannot be made.
 Result<void> write_new_files(const std::vector<NewFile>& files);
-/// Makes the folder `path`, unless it exists already. Only its owner can open it. Unavailable if it cannot be made.
-Result<void> make_folder(const std::string& path);
+/// As above, in the folder `folder`: paths are relative to it. Makes the folder, which only its owner can open, unless it exists
+/// already; after an error a folder that was made is gone again. Unavailable if it cannot be made.
+Result<void> write_new_files(const std::string& folder, std::vector<NewFile> files);
 
 }  // namespace shoal::cli

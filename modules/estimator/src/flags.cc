@@ -308,7 +308,7 @@ void Flags::add_place() {
       .type("INT")
       .check(whole);
   const auto take_evaluator = [this](const std::string& text) -> Result<void> {
-    if (text == "true") parsed_.variables["SHOAL_EVALUATOR"] = "1";
+    parsed_.variables["SHOAL_EVALUATOR"] = text == "true" ? "1" : "";  // Empty: as if the environment did not set it.
     return {};
   };
   command_.add_switch_call("--evaluator", take_evaluator, "Of such tasks, the last one evaluates; or set SHOAL_EVALUATOR=1")

@@ -77,8 +77,8 @@ std::string more_help(const arguments::Command& command) {
 struct LaunchArguments {
   cluster::ClusterSize size;
   std::optional<std::string> named_size{};
-  std::optional<std::string> hosts_file{}, remote_dir{};
-  std::string ssh = "ssh", wrapper, remote_tmp = launch::HostsOptions().temporary_folder;
+  std::optional<std::string> hosts_file{}, remote_dir{}, wrapper{};
+  std::string ssh = "ssh", remote_tmp = launch::HostsOptions().temporary_folder;
   bool copy = false;
   std::optional<std::string> log_dir{};
   bool no_logs = false, no_table = false, dry_run = false, json = false;
@@ -111,14 +111,19 @@ std::string fresh_log_dir() {
   return "shoal-logs/" + time + "-" + std::to_string(read_process_info().process_id);
 }
 
+/// The words of the command that a flag gives, with the shell's quotes. InvalidArgument if there is none.
+Result<std::vector<std::string>> command_of(const char* flag, std::string_view text) {
+  auto words = launch::words_of(text);
+  if (!words) return std::move(words).error().with_context(flag);
+  return words;
+}
+
 Result<std::optional<launch::HostsOptions>> hosts_from(const Context& context, const LaunchArguments& arguments) {
   if (!arguments.hosts_file) return std::nullopt;
   SHOAL_TRY(const std::string text, data::read_text(context.storage, *arguments.hosts_file, kHostsBytesMax));
   launch::HostsOptions hosts{.copy = arguments.copy, .temporary_folder = arguments.remote_tmp};
   SHOAL_TRY(hosts.hosts, launch::parse_hosts(text, *arguments.hosts_file));
-  auto ssh = launch::words_of(arguments.ssh);
-  if (!ssh) return std::move(ssh).error().with_context("--ssh");
-  hosts.ssh = std::move(*ssh);
+  SHOAL_TRY(hosts.ssh, command_of("--ssh", arguments.ssh));
   SHOAL_TRY(hosts.work_folder,
             arguments.remote_dir ? Result<std::string>(*arguments.remote_dir) : launch::current_folder());
   return hosts;
@@ -179,10 +184,8 @@ launch::PolicyOptions policy_from(const LaunchArguments& arguments) {
 Result<LaunchOptions> options_from(const Context& context, const LaunchArguments& arguments) {
   LaunchOptions options{
       .size = {}, .command = {.program = context.program}, .json = arguments.json, .table = !arguments.no_table};
-  if (!arguments.wrapper.empty()) {
-    auto wrapper = launch::words_of(arguments.wrapper);
-    if (!wrapper) return std::move(wrapper).error().with_context("--wrapper");
-    options.command.wrapper = std::move(*wrapper);
+  if (arguments.wrapper) {
+    SHOAL_TRY(options.command.wrapper, command_of("--wrapper", *arguments.wrapper));
   }
   SHOAL_TRY(options.hosts, hosts_from(context, arguments));
   SHOAL_TRY(options.size, size_from(context, arguments, options.hosts));
@@ -216,10 +219,9 @@ Result<int> emit_job(Context& context, const LaunchArguments& arguments) {
     return 0;
   }
   std::vector<NewFile> files;
-  for (const auto& file : emitted) files.push_back({.path = *arguments.emit_dir + "/" + file.name, .text = file.text});
-  SHOAL_TRY_VOID(make_folder(*arguments.emit_dir));
-  SHOAL_TRY_VOID(write_new_files(files));
-  for (const NewFile& file : files) context.out << file.path << "\n";
+  for (const auto& file : emitted) files.push_back({.path = file.name, .text = file.text});
+  SHOAL_TRY_VOID(write_new_files(*arguments.emit_dir, files));
+  for (const NewFile& file : files) context.out << *arguments.emit_dir << "/" << file.path << "\n";
   return 0;
 }
 
