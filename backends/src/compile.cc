@@ -117,7 +117,7 @@ class Compiler {
       const Node& node = node_at(id).node;
       const Source source = source_of(node.op);
       if (source == Source::kNone) continue;
-      const ProgramInfo::Binding binding{node.name, types_[size_t(id)][0].dtype, types_[size_t(id)][0].shape};
+      const CompiledProgramInfo::Binding binding{node.name, types_[size_t(id)][0].dtype, types_[size_t(id)][0].shape};
       Location& at = outside_[{id, 0}];
       if (source == Source::kInput) {
         at = {Place::kInput, parts_.info.inputs.size()};

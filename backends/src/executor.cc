@@ -11,13 +11,13 @@ using Place = Location::Place;
 
 int64_t row_count(const Shape& shape) { return shape.rank() == 0 ? 1 : shape[0]; }
 
-size_t row_bytes(const ProgramInfo::Binding& binding) {
+size_t row_bytes(const CompiledProgramInfo::Binding& binding) {
   const int64_t rows = row_count(binding.shape);
   return rows == 0 ? 0 : size_t(binding.shape.elements() / rows) * size_of(binding.dtype);
 }
 
 template <class Byte>
-Result<void> check_pieces(const char* what, const ProgramInfo::Binding& binding, BasicPieces<Byte> pieces) {
+Result<void> check_pieces(const char* what, const CompiledProgramInfo::Binding& binding, BasicPieces<Byte> pieces) {
   int64_t next = 0;
   bool in_order = !pieces.empty();
   for (const BasicPiece<Byte>& piece : pieces) {
@@ -153,7 +153,7 @@ Result<void> ExecutorProgram::check(const StepBinding& binding) const {
   }
   for (size_t i = 0; i < info_.inputs.size(); ++i) {
     const TensorView& given = binding.inputs[i];
-    const ProgramInfo::Binding& wanted = info_.inputs[i];
+    const CompiledProgramInfo::Binding& wanted = info_.inputs[i];
     if (given.dtype == wanted.dtype && given.shape == wanted.shape && (given.data || given.elements() == 0)) continue;
     return invalid_argument("input \"" + wanted.name + "\": " + std::string(to_string(given.dtype)) + " " +
                             to_string(given.shape) + (given.data ? "" : " without data") +

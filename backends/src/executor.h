@@ -25,7 +25,7 @@ struct Location {
 struct Step {
   std::string name;  ///< For errors: the op, and then the node's name in quotes.
   std::unique_ptr<Kernel> kernel;
-  size_t kernel_index = 0;  ///< The kernel's index in ProgramInfo::kernels.
+  size_t kernel_index = 0;  ///< The kernel's index in CompiledProgramInfo::kernels.
   std::vector<TensorView> inputs;
   std::vector<MutableTensorView> outputs;
   std::vector<Location> input_locations;
@@ -66,9 +66,9 @@ class ExecutorProgram final : public Program {
   struct Parts {
     std::vector<Step> steps;
     std::vector<Tensor> constants;
-    std::vector<ProgramInfo::Binding> updates;
+    std::vector<CompiledProgramInfo::Binding> updates;
     std::vector<Location> fetches;
-    ProgramInfo info;
+    CompiledProgramInfo info;
     bool takes_applier;
     int threads;
     size_t scratch_bytes = 0, thread_scratch_bytes = 0;  // The largest sizes that any kernel needs.
@@ -81,7 +81,7 @@ class ExecutorProgram final : public Program {
   Result<void> run(const StepBinding& binding) override;
   Result<void> run_on(const StepBinding& binding, RunProgress& progress) override;
   std::span<const TensorView> fetched() const override { return fetched_; }
-  const ProgramInfo& info() const override { return info_; }
+  const CompiledProgramInfo& info() const override { return info_; }
 
  private:
   /// One contiguous copy of a variable or update that the caller has bound as several separate blocks of memory. The
@@ -106,8 +106,8 @@ class ExecutorProgram final : public Program {
 
   std::vector<Step> steps_;
   std::vector<Tensor> constants_;
-  std::vector<ProgramInfo::Binding> updates_;
-  ProgramInfo info_;
+  std::vector<CompiledProgramInfo::Binding> updates_;
+  CompiledProgramInfo info_;
   bool takes_applier_;
   int threads_;
   int (*set_library_threads_)(int count);

@@ -86,7 +86,7 @@ std::string to_json(const Profile& profile) {
   return shoal::json::text_of(json);
 }
 
-void Profiler::run_started(const ProgramInfo& info) {
+void Profiler::run_started(const CompiledProgramInfo& info) {
   if (!program_) {
     program_ = &info;
     info_ = info;
@@ -127,7 +127,7 @@ Profile Profiler::profile(MachineLimits limits) const {
                   .numerics = info_.numerics,
                   .limits = std::move(limits)};
   for (size_t i = 0; i < info_.kernels.size(); ++i) {
-    const ProgramInfo::KernelInfo& kernel = info_.kernels[i];
+    const CompiledProgramInfo::KernelInfo& kernel = info_.kernels[i];
     if (kernel_seconds_[i].empty()) continue;
     Profile::Row row{.node = kernel.node, .op = kernel.op, .implementation = kernel.implementation, .cost = kernel.cost};
     row.seconds = median(kernel_seconds_[i]);

@@ -170,7 +170,7 @@ void plan(const Options& options) {
   backends::CompileOptions step = step_of(model, options.batch, options.threads);
   step.compute_dtype = options.compute_dtype;
   const auto program = value_or_raise(backend->compile(*model.graph, step));
-  const backends::ProgramInfo& info = program->info();
+  const backends::CompiledProgramInfo& info = program->info();
   std::printf("{\"arena_bytes\": %zu, \"lower_bound_bytes\": %zu, \"scratch_bytes\": %zu, \"kept_bytes\": %zu}\n",
               info.arena_bytes, info.lower_bound_bytes, info.scratch_bytes, info.kept_bytes);
 }

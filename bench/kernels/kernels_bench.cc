@@ -36,7 +36,7 @@ class Bound {
   void run() {
     value_or_raise(program_->run({.inputs = inputs_, .variables = variables_, .updates = {}, .weights = {1, 1}}));
   }
-  const backends::ProgramInfo::KernelInfo& kernel() const {
+  const backends::CompiledProgramInfo::KernelInfo& kernel() const {
     SHOAL_CHECK(program_->info().kernels.size() == 1);
     return program_->info().kernels[0];
   }

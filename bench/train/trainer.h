@@ -30,7 +30,7 @@ class Trainer final : private backends::UpdateApplier {
   /// From now on `observer`, which outlives this, is told about the runs; null for nobody.
   void observe(backends::KernelObserver* observer) { observer_ = observer; }
   float loss() const { return program_->fetched()[0].as<float>()[0]; }
-  const backends::ProgramInfo& info() const { return program_->info(); }
+  const backends::CompiledProgramInfo& info() const { return program_->info(); }
   int64_t parameters() const;
 
  private:

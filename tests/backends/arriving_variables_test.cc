@@ -36,7 +36,7 @@ class ArrivingVariables : public Executor, public ::testing::WithParamInterface<
   /// One run of `runner`, in which a variable comes when it is missed, in so many pieces. Says which were missed.
   std::vector<std::string> run_as_they_come(Runner& runner, size_t pieces, VersionId version,
                                             KernelObserver* observer = nullptr) {
-    const ProgramInfo& info = runner.info();
+    const CompiledProgramInfo& info = runner.info();
     const TensorView x = feeds_.at("x").view();
     std::vector<std::vector<Piece>> bound(info.variables.size());
     std::vector<Pieces> variables;
@@ -136,7 +136,7 @@ TEST_P(ArrivingVariables, ARunThatIsLeftCostsNothing) {
 TEST_P(ArrivingVariables, APausedRunIsToldOf) {
   class Pauses final : public KernelObserver {
    public:
-    void run_started(const ProgramInfo&) override { told += "s"; }
+    void run_started(const CompiledProgramInfo&) override { told += "s"; }
     void kernel_started(size_t) override {}
     void kernel_ended(size_t) override {}
     void run_paused() override { told += "p"; }
@@ -169,11 +169,11 @@ class Whole final : public Program {
     return {};
   }
   std::span<const TensorView> fetched() const override { return {}; }
-  const ProgramInfo& info() const override { return info_; }
+  const CompiledProgramInfo& info() const override { return info_; }
   int runs = 0;
 
  private:
-  ProgramInfo info_;
+  CompiledProgramInfo info_;
 };
 
 TEST(VariableArrivals, ABackendThatDoesNotKnowOfThemBeginsWhenAllHaveCome) {

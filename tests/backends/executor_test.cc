@@ -35,7 +35,7 @@ TEST_F(Executor, TakesVariablesThatNothingReadsIfItIsTold) {
   const Value product = ops::dense(x_, w_);
   const auto variables_of = [](const Runner& runner) {
     std::vector<std::string> names;
-    for (const ProgramInfo::Binding& variable : runner.info().variables) names.push_back(variable.name);
+    for (const CompiledProgramInfo::Binding& variable : runner.info().variables) names.push_back(variable.name);
     return names;
   };
   Runner plain = make({.fetches = {product}, .variables = {"v", "w"}});

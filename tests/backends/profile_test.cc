@@ -38,7 +38,7 @@ TEST(MachineLimits, AreMeasured) {
 /// Notes what it is told.
 class Notes final : public KernelObserver {
  public:
-  void run_started(const ProgramInfo& info) override { note("run of " + std::to_string(info.kernels.size())); }
+  void run_started(const CompiledProgramInfo& info) override { note("run of " + std::to_string(info.kernels.size())); }
   void kernel_started(size_t kernel) override { note("start " + std::to_string(kernel)); }
   void kernel_ended(size_t kernel) override { note("end " + std::to_string(kernel)); }
   void run_ended() override { note("ended"); }
@@ -96,8 +96,8 @@ TEST_F(Observed, CostsFollowFromTheShapes) {
 /// between.
 class Story {
  public:
-  static ProgramInfo program() {
-    ProgramInfo info;
+  static CompiledProgramInfo program() {
+    CompiledProgramInfo info;
     info.kernels = {{"a", "scale", "reference", {.flops = 100, .bytes = 0}},
                     {"v", "flatten", "view", {}},
                     {"b", "dense", "onednn: jit", {.flops = 0, .bytes = 20}}};
@@ -108,7 +108,7 @@ class Story {
   }
   SteadyTime now() const { return SteadyTime(std::chrono::seconds(seconds_)); }
   /// `pause`: how long it waits for a variable, between its kernels.
-  void run(Profiler& profiler, const ProgramInfo& info, int first, int pause = 0) {
+  void run(Profiler& profiler, const CompiledProgramInfo& info, int first, int pause = 0) {
     profiler.run_started(info);
     kernel(profiler, 0, first);
     seconds_ += 1;
@@ -133,7 +133,7 @@ class Story {
 TEST(Profile, HasMediansSharesAndLimits) {
   Story story;
   Profiler profiler([&story] { return story.now(); });
-  const ProgramInfo info = Story::program(), other = Story::program();
+  const CompiledProgramInfo info = Story::program(), other = Story::program();
   for (int first : {6, 2, 4}) story.run(profiler, info, first);
   story.run(profiler, other, 1000);
   EXPECT_EQ(profiler.runs(), 3) << "those of another program do not count";
@@ -165,14 +165,14 @@ TEST(Profile, HasMediansSharesAndLimits) {
 TEST(Profile, LeavesOutWhatARunWaitsForVariables) {
   Story story;
   Profiler profiler([&story] { return story.now(); });
-  const ProgramInfo info = Story::program();
+  const CompiledProgramInfo info = Story::program();
   for (const int pause : {0, 100, 7}) story.run(profiler, info, 4, pause);
   EXPECT_EQ(profiler.profile({.flops_per_second = 50, .copies = {{100, 40}}}).run_seconds, 6);
 }
 
 TEST(Profile, OfTimesThatNoClockSeesHasNoShares) {
   Profiler profiler([] { return SteadyTime(); });
-  const ProgramInfo info = Story::program();
+  const CompiledProgramInfo info = Story::program();
   Story story;
   story.run(profiler, info, 1);
   const Profile profile = profiler.profile({.flops_per_second = 1, .copies = {{1, 1}}});

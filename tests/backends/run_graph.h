@@ -61,7 +61,7 @@ class Runner {
   Tensor fetched(size_t i) const { return copy(program_->fetched()[i]); }
   const Tensor& update(size_t i) const { return updates_[i]; }
   Tensor& update(size_t i) { return updates_[i]; }
-  const ProgramInfo& info() const { return program_->info(); }
+  const CompiledProgramInfo& info() const { return program_->info(); }
   Program& program() { return *program_; }
   bool (*may_apply)(float) = nullptr;  ///< That of the runs to come.
 

@@ -22,7 +22,7 @@ Manifest example() {
   manifest.info.numerics = "onednn 2.6.3 avx2 threads:1";
   manifest.info.fingerprint = "job \"7\"";
   manifest.info.meaning = R"({"facts":{"head":[]},"version":1})";
-  manifest.info.rest = "{}";
+  manifest.info.rules = "{}";
   manifest.info.save_time = WallTime(Duration(1'700'000'000'123'456'789));
   manifest.files = {{"model.ckpt-200.data-00000-of-00002", 1024, 0x1111},
                     {"model.ckpt-200.data-00001-of-00002", 4096, ~0ull}};
@@ -104,7 +104,7 @@ TEST(Manifest, RefusesPatchesThatCannotBe) {
 /// Indexes of versions that knew neither keep their bytes.
 TEST(Manifest, MayLackMeaningAndRest) {
   Manifest manifest = example();
-  manifest.info.meaning = manifest.info.rest = "";
+  manifest.info.meaning = manifest.info.rules = "";
   const std::string text = encode_manifest(manifest);
   EXPECT_EQ(text.find("meaning"), std::string::npos);
   EXPECT_EQ(text.find("rest"), std::string::npos);

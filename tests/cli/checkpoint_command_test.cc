@@ -38,7 +38,7 @@ class CheckpointCommand : public testing::InFolder {
                                    .numerics = "reference",
                                    .fingerprint = "ff",
                                    .meaning = R"({"facts":{"head":[{"kind":"k","lists":{},"values":{}}]},"version":1})",
-                                   .rest = "{}",
+                                   .rules = "{}",
                                    .save_time = WallTime(std::chrono::milliseconds(1'700'000'000'250))},
                                   {}));
   }

@@ -53,14 +53,14 @@ TEST_F(FileFormatTest, LinesAreATableIfTheirFieldsAreAsMany) {
 }
 
 TEST_F(FileFormatTest, TheSeparatorIsTheOneOfMostColumnsAndNamesAreNoNumbers) {
-  const CsvLook semicolons = recognised("a;b;\"c,\nd\"\n1,5;2;3\n")->csv;
+  const CsvForm semicolons = recognised("a;b;\"c,\nd\"\n1,5;2;3\n")->csv;
   EXPECT_EQ(semicolons.separator, ';');
   EXPECT_TRUE(semicolons.has_header);
   EXPECT_FALSE(recognised("1|b\n2|c\n")->csv.has_header);
   EXPECT_EQ(recognised("1|b\n2|c\n")->csv.separator, '|');
   EXPECT_FALSE(recognised("a,\nb,c\n")->csv.has_header);  // A name is missing.
   folder_.write("one", "age\n3\n");
-  EXPECT_TRUE(look_at_csv(*storage_, path("one"), std::nullopt)->has_header);
+  EXPECT_TRUE(infer_csv_form(*storage_, path("one"), std::nullopt)->has_header);
 }
 
 TEST_F(FileFormatTest, BinaryFormatsAreToldByTheirFirstBytes) {
@@ -93,7 +93,7 @@ TEST_F(FileFormatTest, ATableIsRecognisedAsItWillBeRead) {
   const RecognisedFile recognised = value_or_raise(recognise_file(*storage_, path("f"), table));
   EXPECT_EQ(recognised.format, FileFormat::kCsv);
   EXPECT_TRUE(recognised.csv.has_header);
-  EXPECT_FALSE(look_at_csv(*storage_, path("f"), ',', {.header_lines = 3, .quoting = false})->has_header);
+  EXPECT_FALSE(infer_csv_form(*storage_, path("f"), ',', {.header_lines = 3, .quoting = false})->has_header);
   folder_.write("f", "a; \"b;c\"\n1;2\n");
   EXPECT_EQ(recognise_file(*storage_, path("f"))->format, FileFormat::kText);
   EXPECT_EQ(recognise_file(*storage_, path("f"), {.trim_blanks = true})->csv.separator, ';');
@@ -118,13 +118,13 @@ TEST_F(FileFormatTest, FieldsOfTablesAreWhatCsvColumnsTakesThemFor) {
     const CsvOptions options{.header_lines = 1, .missing_text = "?"};
     const auto columns = infer_csv_columns(path("t"), options);
     ASSERT_TRUE(columns) << columns.error().message();
-    const CsvFieldKind kind = look_at_csv_field(field, "?").kind;
+    const CsvFieldKind kind = parse_csv_field(field, "?").kind;
     const DType expected = kind == CsvFieldKind::kWhole  ? DType::kInt64
                            : kind == CsvFieldKind::kText ? DType::kString
                                                          : DType::kFloat32;
     EXPECT_EQ((*columns)[0].dtype, expected) << field;
   }
-  EXPECT_EQ(look_at_csv_field(" -2.5 ").number, -2.5);
+  EXPECT_EQ(parse_csv_field(" -2.5 ").number, -2.5);
 }
 
 TEST_F(FileFormatTest, TfExampleTensorsAreAllListsOfARecord) {

@@ -359,7 +359,7 @@ TEST_F(PlantedError, AMissingBiasIsRefusedAndTrainingGoesOn) {
    public:
     explicit Listener(std::function<void()> after) : after_(std::move(after)) {}
     bool before_eval() override { return true; }
-    bool after_eval(const EvalLook&) override {
+    bool after_eval(const EvalOutcome&) override {
       after_();
       return true;
     }

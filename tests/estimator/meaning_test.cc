@@ -155,7 +155,7 @@ TEST_F(ChangedModel, IsAWarningWhereItIsAccepted) {
 
 TEST_F(ChangedModel, CheckpointsOfVersionsBeforeAreAdopted) {
   train({});
-  change_newest([](checkpoint::SaveInfo& info) { info.meaning = info.rest = ""; });
+  change_newest([](checkpoint::SaveInfo& info) { info.meaning = info.rules = ""; });
   place_.estimator(kTurned).evaluate(all_woods);  // Nobody can know.
   train({.learning_rate = 0.25});
   EXPECT_EQ(place_.log.count('W', "changed since"), 0);

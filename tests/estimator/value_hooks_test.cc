@@ -32,7 +32,7 @@ EstimatorSpec model_with_names(const Features& features, const Labels& labels, M
 }
 
 /// The lines that log_values() writes for one step with the loss 4.
-std::vector<std::string> lines_of(std::vector<ToldValue> values, const ModelFn& model = model_with_names) {
+std::vector<std::string> lines_of(std::vector<ReportedValue> values, const ModelFn& model = model_with_names) {
   Place place;
   place.estimator(model).train([] { return losses({4}); }, {.hooks = {log_values(std::move(values))}});
   std::vector<std::string> lines = place.log.all('I');
@@ -62,7 +62,7 @@ TEST(ValueNames, AreGivenToValuesOfTheModelFunction) {
 TEST(ValueNames, ThatTheModelLacksAreRefusedWithThoseThatItHas) {
   Place place;
   Estimator estimator = place.estimator(model_with_names);
-  const auto train_with = [&](std::vector<ToldValue> values) {
+  const auto train_with = [&](std::vector<ReportedValue> values) {
     return [&estimator, hook = log_values(std::move(values))] { estimator.train(endless, {.steps = 1, .hooks = {hook}}); };
   };
   EXPECT_THAT(
@@ -285,7 +285,7 @@ TEST(LogValues, RefuseWhatMeansNothing) {
 struct Finals {
   std::vector<double> values;
   std::vector<uint64_t> steps;
-  std::shared_ptr<Hook> hook(std::vector<ToldValue> told) {
+  std::shared_ptr<Hook> hook(std::vector<ReportedValue> told) {
     return final_values(std::move(told), {.then = [this](RunContext& run, const NamedTensors& named) {
                           steps.push_back(run.global_step());
                           for (const auto& [name, tensor] : named) values.push_back(double(tensor.as<float>()[0]));

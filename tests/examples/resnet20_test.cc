@@ -57,7 +57,7 @@ TEST(ResNet20, AStepTakesLittleMoreMemoryThanItMust) {
   const auto backend = value_or_raise(backends::make_backend(backends::built_in_backends().front().name));
   const auto program = value_or_raise(
       backend->compile(model.graph, {.sizes = {{"batch", 8}}, .fetches = {model.loss}, .updates = model.updates()}));
-  const backends::ProgramInfo& info = program->info();
+  const backends::CompiledProgramInfo& info = program->info();
   EXPECT_LE(double(info.arena_bytes), 1.15 * double(info.lower_bound_bytes));
 }
 

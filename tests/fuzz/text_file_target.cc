@@ -114,7 +114,8 @@ extern "C" int LLVMFuzzerTestOneInput(const uint8_t* data, size_t size) {
   csv.header_lines = how / 32;
   SHOAL_CHECK(recognise_file(storage, kPath, csv).has_value() == recognised.has_value());
   csv.header_lines = 0;
-  if (recognised) SHOAL_CHECK(look_at_csv(storage, kPath, std::nullopt) && look_at_csv(storage, kPath, csv.separator));
+  if (recognised)
+    SHOAL_CHECK(infer_csv_form(storage, kPath, std::nullopt) && infer_csv_form(storage, kPath, csv.separator));
   const std::vector<Record> records = read_all(storage, options);
   if (!records.empty()) read_from_its_place(storage, options, records[how % records.size()]);
   for (const Record& record : records) {

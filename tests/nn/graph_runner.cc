@@ -41,7 +41,7 @@ GraphRunner::Execution GraphRunner::execute(const std::vector<Value>& fetches, c
   auto compiled = backend_->compile(graph_, {.sizes = sizes_, .fetches = fetches, .updates = updates});
   if (!compiled) return {nullptr, std::move(compiled).error()};
   Execution execution{std::move(*compiled), {}};
-  const backends::ProgramInfo& info = execution.program->info();
+  const backends::CompiledProgramInfo& info = execution.program->info();
 
   std::vector<TensorView> inputs;
   for (const auto& input : info.inputs) {

@@ -320,10 +320,10 @@ TEST_F(Losses, RefuseWhatDoesNotFit) {
 }
 
 TEST_F(Losses, ReductionsHaveNamesAndNoneIsRefused) {
-  EXPECT_EQ(value_or_raise(loss_reduction_from_string("sum")), LossReduction::kSum);
-  EXPECT_EQ(value_or_raise(loss_reduction_from_string("sum_over_batch_size")), LossReduction::kSumOverBatchSize);
-  EXPECT_THAT(loss_reduction_from_string("none").error().message(), HasSubstr("\"none\" is refused"));
-  EXPECT_THAT(loss_reduction_from_string("mean").error().message(), HasSubstr("there are: sum_over_batch_size, sum"));
+  EXPECT_EQ(value_or_raise(parse_loss_reduction("sum")), LossReduction::kSum);
+  EXPECT_EQ(value_or_raise(parse_loss_reduction("sum_over_batch_size")), LossReduction::kSumOverBatchSize);
+  EXPECT_THAT(parse_loss_reduction("none").error().message(), HasSubstr("\"none\" is refused"));
+  EXPECT_THAT(parse_loss_reduction("mean").error().message(), HasSubstr("there are: sum_over_batch_size, sum"));
 }
 
 }  // namespace

@@ -139,7 +139,7 @@ TEST(SearchOfExperiments, ATrialWithAllItsStepsIsComplete) {
 TEST(SearchOfExperiments, HeedsTheListenerOfTheExperiment) {
   class OneEvaluation : public EvalListener {
    public:
-    bool after_eval(const EvalLook&) override { return false; }
+    bool after_eval(const EvalOutcome&) override { return false; }
   };
   const TemporaryFolder folder;
   SearchOptions options = asha(folder.path());

@@ -24,7 +24,7 @@ class ScriptedListener final : public EvalListener {
     if (throws) throw std::runtime_error("no more, please");
     return ++asked != refuse_before;
   }
-  bool after_eval(const EvalLook& look) override {
+  bool after_eval(const EvalOutcome& look) override {
     if (look.status == EvalStatus::kEvaluated) {
       calls.push_back("evaluated " + look.checkpoint_path + " at " + std::to_string(int(look.metrics.at("global_step"))));
     } else {

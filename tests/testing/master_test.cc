@@ -170,7 +170,7 @@ TEST(Master, EvaluatesWhileItsWorkersHaveInputLeft) {
 
 TEST(Master, EndsTheJobWhenItsEvaluationsAreEnded) {  // EV-15
   class Refusing final : public EvalListener {
-    bool after_eval(const EvalLook&) override { return false; }
+    bool after_eval(const EvalOutcome&) override { return false; }
   };
   World world;
   world.add_cluster("master,ps:1,worker:1", SmallJob{.eval_listener = std::make_shared<Refusing>()}, every_steps(10));

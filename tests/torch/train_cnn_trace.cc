@@ -69,7 +69,7 @@ struct Parameters {
     }
   }
 
-  void bind(const nn::TrainOp& op, const backends::ProgramInfo& info) {
+  void bind(const nn::TrainOp& op, const backends::CompiledProgramInfo& info) {
     for (const auto& variable : info.variables) {
       for (size_t i = 0; i < op.updates.size(); ++i) {
         if (op.updates[i].variable == variable.name) pieces.push_back({values[i].view().data, 0, variable.shape[0]});

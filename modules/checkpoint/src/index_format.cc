@@ -98,7 +98,7 @@ std::string encode_body(const Manifest& manifest) {
   // Empty texts are left out. The index is then the same as from older versions of Shoal, which knew no such texts.
   if (!info.run.empty()) text += joined(",\n\"run\":", json_string(info.run));
   if (!info.meaning.empty()) text += joined(",\n\"meaning\":", json_string(info.meaning));
-  if (!info.rest.empty()) text += joined(",\n\"rest\":", json_string(info.rest));
+  if (!info.rules.empty()) text += joined(",\n\"rest\":", json_string(info.rules));
   text += ",\n\"counters\":{";
   append_list(text, info.counters,
               [](const auto& counter) { return joined(json_string(counter.first), ":", std::to_string(counter.second)); });
@@ -220,7 +220,7 @@ Result<SaveInfo> decode_info(const Json& object) {
     SHOAL_TRY(info.meaning, json::string_member(object, "meaning"));
   }
   if (object.contains("rest")) {
-    SHOAL_TRY(info.rest, json::string_member(object, "rest"));
+    SHOAL_TRY(info.rules, json::string_member(object, "rest"));
   }
   SHOAL_TRY(const Json* counters, json::object_member(object, "counters"));
   for (const auto& [name, value] : counters->items()) {

@@ -71,7 +71,7 @@ Json describe(const checkpoint::Reader& reader) {
             {"fingerprint", manifest.info.fingerprint}};
   if (const auto meaning = Meaning::decode(manifest.info.meaning))
     json["meaning"] = json::parse_in_order(meaning->encode())["facts"];
-  if (!manifest.info.rest.empty()) json["rest"] = manifest.info.rest;
+  if (!manifest.info.rules.empty()) json["rest"] = manifest.info.rules;
   json["counters"] = Json::object();
   for (const auto& [name, count] : manifest.info.counters) json["counters"][name] = count;
   json["positions"] = Json::object();

@@ -160,7 +160,7 @@ Result<TableInput> TableInput::match(const std::vector<ExportedTensor>& inputs, 
   SHOAL_TRY_VOID(check_choice(choice, header));
   const NameSet unused = set_of(choice.unused), copied = set_of(choice.copied);
   TableInput table;
-  for (const std::string& name : names) table.columns_.push_back({.name = name, .doubled = header.has_twice(name)});
+  for (const std::string& name : names) table.columns_.push_back({.name = name, .repeated = header.has_twice(name)});
   std::vector<const ExportedTensor*> reader(names.size());  // For each column: the model's input that uses it.
   for (const ExportedTensor& tensor : inputs) {
     Input input{tensor, {}};

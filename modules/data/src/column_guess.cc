@@ -16,7 +16,7 @@ bool is_infinite_by_size(std::string_view text) {
 
 }  // namespace
 
-CsvFieldLook look_at_csv_field(std::string_view field, const std::string& missing_text) {
+ParsedCsvField parse_csv_field(std::string_view field, const std::string& missing_text) {
   const std::string_view text = number_text(field, missing_text);
   if (text.empty()) return {};
   switch (notation_of(text)) {

@@ -27,7 +27,7 @@ std::vector<CsvColumn> named_by_header(const std::vector<std::string>& header) {
   std::unordered_map<std::string_view, size_t> times;  // Used for look-ups only, so its order does not matter.
   for (const std::string& name : header) ++times[name];
   std::vector<CsvColumn> columns;
-  for (const std::string& name : header) columns.push_back({.name = name, .doubled = times[name] > 1});
+  for (const std::string& name : header) columns.push_back({.name = name, .repeated = times[name] > 1});
   return columns;
 }
 
@@ -65,7 +65,7 @@ class ByName {
       for (const CsvColumn& column : columns_) names.push_back(column.name);
       return no_such_column("csv_columns: " + path_, name, names);
     }
-    if (!columns_[at->second].doubled) return &columns_[at->second];
+    if (!columns_[at->second].repeated) return &columns_[at->second];
     return invalid_argument("csv_columns: " + path_ + ": column " + csv_field(name) + ", one of the " + option +
                             ", is in the header more than once; rename all but one there");
   }
@@ -106,7 +106,7 @@ std::vector<Look> looks_at(const std::vector<CsvColumn>& columns, const CsvOptio
   std::vector<Look> looks;
   for (size_t i = 0; i < columns.size(); ++i) {
     const CsvColumn& column = columns[i];
-    if (column.doubled) continue;
+    if (column.repeated) continue;
     looks.push_back({.column = i,
                      .open = column.dtype == DType::kString && !texts.contains(column.name),
                      .label = labels.contains(column.name) && !options.missing_labels});

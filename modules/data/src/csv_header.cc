@@ -87,7 +87,7 @@ Result<CsvLayout> layout_by_header(const std::vector<std::string>& header, const
     const std::string& name = name_in_file(columns[i]);
     const size_t place = places.of(name);
     has_any |= place != kPassedOver;
-    if (columns[i].doubled || unused.contains(columns[i].name)) continue;
+    if (columns[i].repeated || unused.contains(columns[i].name)) continue;
     if (place == kPassedOver) {
       missing.push_back(name);
     } else if (places.has_twice(name) || layout[place] != kPassedOver) {

@@ -62,27 +62,27 @@ std::vector<std::string> names_of(const std::vector<CsvColumn>& columns) {
 }  // namespace
 
 Result<void> check_csv(const CsvOptions& options) {
-  std::unordered_map<std::string_view, bool> doubled;  // Maps the name of each column to its CsvColumn::doubled.
+  std::unordered_map<std::string_view, bool> repeated;  // Maps the name of each column to its CsvColumn::repeated.
   const NameSet labels = set_of(options.labels), unused = set_of(options.unused);
   size_t features = 0;
   for (const CsvColumn& column : options.columns) {
-    const auto [other, fresh] = doubled.emplace(column.name, column.doubled);
-    if (!fresh && !(column.doubled && other->second)) {
+    const auto [other, fresh] = repeated.emplace(column.name, column.repeated);
+    if (!fresh && !(column.repeated && other->second)) {
       return invalid_argument("csv: column " + column.name + " is named twice");
     }
     SHOAL_TRY_VOID(check_column(column));
-    features += !column.doubled && !labels.contains(column.name) && !unused.contains(column.name);
+    features += !column.repeated && !labels.contains(column.name) && !unused.contains(column.name);
   }
   for (const std::string& name : options.labels) {
-    const auto at = doubled.find(name);
-    if (at == doubled.end() || !at->second) continue;
+    const auto at = repeated.find(name);
+    if (at == repeated.end() || !at->second) continue;
     return invalid_argument("csv: column " + csv_field(name) +
                             ", a label, is in the header more than once; rename all but one there");
   }
   if (features == 0) return invalid_argument("csv: no column becomes a feature");
   for (const auto* chosen : {&options.labels, &options.unused}) {
     for (const std::string& name : *chosen) {
-      if (!doubled.contains(name)) return no_such_column("csv", name, names_of(options.columns));
+      if (!repeated.contains(name)) return no_such_column("csv", name, names_of(options.columns));
     }
   }
   return check_syntax(options);
@@ -113,7 +113,7 @@ Result<void> check_used_names(const CsvOptions& options) {
   const NameSet unused = set_of(options.unused);
   for (size_t i = 0; i < options.columns.size(); ++i) {
     const CsvColumn& column = options.columns[i];
-    if (column.doubled || unused.contains(column.name)) continue;
+    if (column.repeated || unused.contains(column.name)) continue;
     SHOAL_TRY_VOID(
         check_utf8(column.name, "the name of column " + std::to_string(i + 1),
                    "make the file UTF-8, for example with iconv -f LATIN1 -t UTF-8, or, if nobody needs the column, "
@@ -156,7 +156,7 @@ std::string csv_record(const std::vector<std::string>& fields, char separator) {
 CsvParser::CsvParser(CsvOptions options) : options_(std::move(options)), splitter_(syntax_of(options_)) {
   const NameSet labels = set_of(options_.labels), unused = set_of(options_.unused);
   for (const CsvColumn& column : options_.columns) {
-    Target target{.used = !column.doubled && !unused.contains(column.name), .label = labels.contains(column.name)};
+    Target target{.used = !column.repeated && !unused.contains(column.name), .label = labels.contains(column.name)};
     if (target.used) (target.label ? label_names_ : feature_names_).push_back(column.name);
     targets_.push_back(target);
   }

@@ -154,8 +154,8 @@ CsvSyntax syntax_with(char separator, const CsvOptions& table) {
 
 /// Finds the separator that divides the lines of `begin` into the most columns. Returns none if no separator divides all
 /// lines into the same number of columns, at least two.
-std::optional<CsvLook> table_in(const Beginning& begin, const CsvOptions& table) {
-  std::optional<CsvLook> look;
+std::optional<CsvForm> table_in(const Beginning& begin, const CsvOptions& table) {
+  std::optional<CsvForm> look;
   size_t most = 1;
   for (const char separator : kSeparators) {
     const CsvSyntax syntax = syntax_with(separator, table);
@@ -163,7 +163,7 @@ std::optional<CsvLook> table_in(const Beginning& begin, const CsvOptions& table)
     const size_t count = records.size() < 2 ? 0 : common_field_count(records, syntax);
     if (count <= most) continue;
     most = count;
-    look = CsvLook{.separator = separator, .has_header = is_header(records.front(), syntax)};
+    look = CsvForm{.separator = separator, .has_header = is_header(records.front(), syntax)};
   }
   return look;
 }
@@ -215,7 +215,7 @@ Result<RecognisedFile> recognise_file(Storage& storage, const std::string& path,
   return RecognisedFile{};
 }
 
-Result<CsvLook> look_at_csv(Storage& storage, const std::string& path, std::optional<char> separator,
+Result<CsvForm> infer_csv_form(Storage& storage, const std::string& path, std::optional<char> separator,
                             const CsvOptions& table) {
   SHOAL_TRY(const Beginning begin, read_beginning(storage, path));
   if (!separator) {
@@ -223,7 +223,7 @@ Result<CsvLook> look_at_csv(Storage& storage, const std::string& path, std::opti
   }
   const CsvSyntax syntax = syntax_with(separator.value_or(','), table);
   const std::vector<std::string_view> records = first_records(begin, syntax, table.header_lines);
-  return CsvLook{.separator = syntax.separator, .has_header = !records.empty() && is_header(records.front(), syntax)};
+  return CsvForm{.separator = syntax.separator, .has_header = !records.empty() && is_header(records.front(), syntax)};
 }
 
 }  // namespace shoal::data

@@ -20,7 +20,7 @@ std::string encode_histogram(double wall_time, int64_t global_step, std::string_
 std::string encode_text(double wall_time, int64_t global_step, std::string_view tag, std::string_view text);
 std::string encode_image(double wall_time, int64_t global_step, std::string_view tag, const EncodedImage& image);
 std::string encode_tensor(double wall_time, int64_t global_step, std::string_view tag, const TensorSummary& tensor);
-std::string encode_experiment(double wall_time, const Experiment& experiment);
+std::string encode_experiment(double wall_time, const HyperParameterExperiment& experiment);
 std::string encode_session_start(double wall_time, const SessionStart& start);
 std::string encode_session_end(double wall_time, SessionStatus status);
 std::string encode_graph(double wall_time, std::span<const GraphNode> nodes);
@@ -28,7 +28,7 @@ std::string encode_graph(double wall_time, std::span<const GraphNode> nodes);
 std::string pr_curve_content(size_t thresholds);
 
 /// InvalidArgument for a domain that breaks a rule of HyperParameterDomain, such as both interval and choices.
-Result<void> check_experiment(const Experiment& experiment);
+Result<void> check_experiment(const HyperParameterExperiment& experiment);
 /// True if a tensor of `shape` has `count` elements. False for more than eight axes: no summary has so many, but a damaged
 /// or hostile record could claim millions.
 bool has_elements(std::span<const int64_t> shape, size_t count);

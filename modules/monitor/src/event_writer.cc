@@ -176,7 +176,7 @@ Result<void> EventWriter::add_session_end(SessionStatus status) {
   return add_record(encode_session_end(seconds_of(env_.wall_now()), status));
 }
 
-Result<void> EventWriter::add_hparams_experiment(const Experiment& experiment) {
+Result<void> EventWriter::add_hparams_experiment(const HyperParameterExperiment& experiment) {
   SHOAL_TRY_VOID(check_experiment(experiment));
   return add_record(encode_experiment(seconds_of(env_.wall_now()), experiment));
 }

@@ -81,7 +81,7 @@ void add_metric(pbf_writer& experiment, const ExperimentMetric& metric) {
 
 }  // namespace
 
-Result<void> check_experiment(const Experiment& experiment) {
+Result<void> check_experiment(const HyperParameterExperiment& experiment) {
   for (const HyperParameterDomain& domain : experiment.parameters) {
     const std::string who = "hyper-parameter " + domain.name + " of an experiment: ";
     if (domain.interval.has_value() != domain.choices.empty()) {
@@ -102,7 +102,7 @@ Result<void> check_experiment(const Experiment& experiment) {
   return {};
 }
 
-std::string encode_experiment(double wall_time, const Experiment& experiment) {
+std::string encode_experiment(double wall_time, const HyperParameterExperiment& experiment) {
   return encode_hparams(wall_time, "_hparams_/experiment",
                         content_with(hparams_field::kExperiment, [&](pbf_writer& message) {
                           add_text_field(message, experiment_field::kName, experiment.name);

@@ -134,7 +134,7 @@ std::string_view to_string(LossReduction reduction) {
   return "unknown";
 }
 
-Result<LossReduction> loss_reduction_from_string(std::string_view name) {
+Result<LossReduction> parse_loss_reduction(std::string_view name) {
   for (const LossReduction reduction : {LossReduction::kSumOverBatchSize, LossReduction::kSum}) {
     if (name == to_string(reduction)) return reduction;
   }

@@ -175,7 +175,7 @@ class ReportingListener : public EvalListener {
       : call_(call), trial_(trial), metric_(std::move(metric)), own_(std::move(own)) {}
 
   bool before_eval() override { return !own_ || own_->before_eval(); }
-  bool after_eval(const EvalLook& look) override {
+  bool after_eval(const EvalOutcome& look) override {
     bool goes_on = !own_ || own_->after_eval(look);
     const auto value = look.metrics.find(metric_);
     if (value != look.metrics.end()) goes_on &= call_.evaluated(trial_, step_of(look.metrics), value->second);

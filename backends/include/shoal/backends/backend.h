@@ -80,15 +80,15 @@ class VariableArrivals {
   virtual bool has_come(size_t index) const = 0;
 };
 
-struct ProgramInfo;
+struct CompiledProgramInfo;
 
 /// An observer that measures kernels. It is called on the thread that called run() or run_on(). If a run fails or is
 /// abandoned, run_ended() is not called.
 class KernelObserver {
  public:
   virtual ~KernelObserver() = default;
-  virtual void run_started(const ProgramInfo& info) = 0;
-  /// `kernel` is an index into ProgramInfo::kernels. Not called for views, since they compute nothing.
+  virtual void run_started(const CompiledProgramInfo& info) = 0;
+  /// `kernel` is an index into CompiledProgramInfo::kernels. Not called for views, since they compute nothing.
   virtual void kernel_started(size_t kernel) = 0;
   virtual void kernel_ended(size_t kernel) = 0;
   virtual void run_paused() {}   ///< run_on() returns because a variable is missing.
@@ -97,8 +97,9 @@ class KernelObserver {
 };
 
 struct StepBinding {
-  std::span<const TensorView> inputs;  ///< A tensor for each of ProgramInfo::inputs, with the shape that was compiled.
-  /// The pieces of each of ProgramInfo::variables. The program copies a variable's pieces into its own memory, allocated
+  std::span<const TensorView>
+      inputs;  ///< A tensor for each of CompiledProgramInfo::inputs, with the shape that was compiled.
+  /// The pieces of each of CompiledProgramInfo::variables. The program copies a variable's pieces into its own memory, allocated
   /// by the first run that needs it, unless only look-ups of rows read the variable.
   std::span<const Pieces> variables;
   /// For each of CompileOptions::updates, the memory for its value. If there are several pieces, the program computes
@@ -114,7 +115,7 @@ struct StepBinding {
   UpdateApplier* applier = nullptr;
   /// With an applier: called with fetched()[0], one float32 number, before the first update is applied. If it returns
   /// false, the run applies no update and continues (RunProgress::withheld). Null: always apply. Allowed only
-  /// if ProgramInfo::fetches_before_updates.
+  /// if CompiledProgramInfo::fetches_before_updates.
   bool (*may_apply)(float first_fetched) = nullptr;
   /// If not null, and there is no applier, the listener is called for every update.
   UpdateListener* listener = nullptr;
@@ -135,7 +136,7 @@ struct Numerics {
   friend bool operator==(const Numerics&, const Numerics&) = default;
 };
 
-struct ProgramInfo {
+struct CompiledProgramInfo {
   struct Binding {
     std::string name;
     DType dtype;
@@ -185,7 +186,7 @@ class Program {
   virtual Result<void> run_on(const StepBinding& binding, RunProgress& progress);
   /// The values of CompileOptions::fetches, valid until the next run.
   virtual std::span<const TensorView> fetched() const = 0;
-  virtual const ProgramInfo& info() const = 0;
+  virtual const CompiledProgramInfo& info() const = 0;
 };
 
 struct CompileOptions {

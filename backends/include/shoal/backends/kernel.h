@@ -84,7 +84,7 @@ class Kernel {
   /// cost more than its own work.
   virtual bool takes_pieces() const { return false; }
   virtual size_t kept_bytes() const { return 0; }  ///< Memory that the kernel keeps between runs (reordered weights).
-  virtual std::string implementation() const = 0;  ///< The kernel's name in ProgramInfo.
+  virtual std::string implementation() const = 0;  ///< The kernel's name in CompiledProgramInfo.
 };
 
 /// Makes kernels. If make_kernel() returns null, this source does not support the node (op, dtypes, shapes), and the next

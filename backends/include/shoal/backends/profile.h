@@ -54,7 +54,7 @@ class Profiler final : public KernelObserver {
   /// The profile of the runs so far, of which there has to be at least one.
   Profile profile(MachineLimits limits) const;
 
-  void run_started(const ProgramInfo& info) override;
+  void run_started(const CompiledProgramInfo& info) override;
   void kernel_started(size_t kernel) override;
   void kernel_ended(size_t kernel) override;
   void run_paused() override;
@@ -63,9 +63,9 @@ class Profiler final : public KernelObserver {
 
  private:
   std::function<SteadyTime()> now_;
-  const ProgramInfo* program_ = nullptr;  // Only compared, to tell programs apart.
+  const CompiledProgramInfo* program_ = nullptr;  // Only compared, to tell programs apart.
   bool watching_ = false;
-  ProgramInfo info_;
+  CompiledProgramInfo info_;
   SteadyTime run_start_{}, kernel_start_{};
   double ran_ = 0;  // The seconds that the run computed before its last pause; 0 if it had no pause.
   std::vector<double> run_seconds_;

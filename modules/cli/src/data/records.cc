@@ -34,7 +34,7 @@ void fill_text(Cell& cell, const std::string& name, const std::string& text) {
 
 class CsvRecords final : public Records {
  public:
-  static Result<std::unique_ptr<Records>> open(Environment& env, const std::string& path, const data::CsvLook& look,
+  static Result<std::unique_ptr<Records>> open(Environment& env, const std::string& path, const data::CsvForm& look,
                                                const data::CsvOptions& table) {
     data::CsvOptions options = table;
     options.separator = look.separator;
@@ -75,7 +75,7 @@ class CsvRecords final : public Records {
     for (const auto& [key, field] : element_.features) {
       Cell& cell = cells[i];
       fill_text(cell, names_[i++], field.strings()[0]);
-      const data::CsvFieldLook look = data::look_at_csv_field(cell.texts[0], missing_);
+      const data::ParsedCsvField look = data::parse_csv_field(cell.texts[0], missing_);
       if (look.kind == data::CsvFieldKind::kText) continue;
       cell.kind = look.kind == data::CsvFieldKind::kMissing ? Cell::Kind::kMissing : Cell::Kind::kNumbers;
       cell.type = look.kind == data::CsvFieldKind::kWhole      ? "int64"
@@ -302,7 +302,7 @@ Result<OpenedFile> open_records(Environment& env, const std::string& path, const
   file.format = std::string(data::to_string(recognised.format));
   switch (recognised.format) {
     case FileFormat::kCsv: {
-      SHOAL_TRY(recognised.csv, data::look_at_csv(storage, path, choice.separator, choice.table));
+      SHOAL_TRY(recognised.csv, data::infer_csv_form(storage, path, choice.separator, choice.table));
       if (choice.header) recognised.csv.has_header = *choice.header;
       file.csv = recognised.csv;
       SHOAL_TRY(file.records, CsvRecords::open(env, path, recognised.csv, choice.table));

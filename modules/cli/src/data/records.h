@@ -50,7 +50,7 @@ struct OpenedFile {
   std::unique_ptr<Records> records;
   std::vector<ArrayText> arrays = {};              ///< The arrays of an NPY, NPZ or IDX file.
   std::optional<data::ImageFolder> pictures = {};  ///< The contents of a folder of images.
-  std::optional<data::CsvLook> csv = {};           ///< For a CSV file.
+  std::optional<data::CsvForm> csv = {};           ///< For a CSV file.
   /// False: the arrays have different numbers of rows, so they are read one after another, and each record has one array.
   bool records_have_all_fields = true;
 };

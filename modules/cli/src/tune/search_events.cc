@@ -23,7 +23,7 @@ monitor::HyperParameterDomain domain_of(const tuning::Parameter& parameter) {
 }  // namespace
 
 Result<void> write_search_events(const std::string& folder, const tuning::SearchHeader& header) {
-  monitor::Experiment experiment{.name = "shoal tune"};
+  monitor::HyperParameterExperiment experiment{.name = "shoal tune"};
   for (const tuning::Parameter& parameter : header.space.parameters())
     experiment.parameters.push_back(domain_of(parameter));
   experiment.metrics.push_back({.tag = header.metric, .folder = "eval"});

@@ -67,7 +67,7 @@ Result<bool> Evaluating::may_look(Logger& log) {
 
 Result<bool> Evaluating::may_go_on(Logger& log, EvalStatus status) {
   if (!spec_.listener) return true;
-  EvalLook look{.status = status, .checkpoint_path = {}, .metrics = {}};
+  EvalOutcome look{.status = status, .checkpoint_path = {}, .metrics = {}};
   if (status == EvalStatus::kEvaluated) look = {status, last_prefix_.value(), metrics_.value()};
   SHOAL_TRY(const bool yes, call_user("listener after_eval", [&] { return spec_.listener->after_eval(look); }));
   if (!yes) log.info("evaluation ends: the listener asked for it after a look");

@@ -329,7 +329,7 @@ Result<LoadedVariables> load_variables(Environment& env, const Estimator& estima
                                        const checkpoint::Reader* reader) {
   if (reader) {
     const checkpoint::SaveInfo& saved = reader->manifest().info;
-    SHOAL_TRY_VOID(check_use_of_weights(env.log(), estimator.config(), {saved.meaning, saved.rest},
+    SHOAL_TRY_VOID(check_use_of_weights(env.log(), estimator.config(), {saved.meaning, saved.rules},
                                         "checkpoint " + reader->prefix(), model, mode));
     return LoadedVariables::load(env, model.graph(), *reader);
   }

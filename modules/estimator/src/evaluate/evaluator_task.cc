@@ -4,7 +4,7 @@
 #include <algorithm>
 
 #include "evaluate/evaluation_notes.h"
-#include "model/rest.h"
+#include "model/rules.h"
 #include "shoal/base/compute.h"
 #include "shoal/checkpoint/directory.h"
 #include "shoal/checkpoint/run_file.h"
@@ -227,7 +227,7 @@ bool EvaluatorTask::may_be_of_before(const std::string& prefix, const Error& err
   const auto reader = checkpoint::Reader::open(env_.storage(), prefix);
   if (!reader) return false;
   const checkpoint::SaveInfo& saved = (*reader)->manifest().info;
-  if (op_version_difference(saved.rest, *ops).empty()) return false;
+  if (op_version_difference(saved.rules, *ops).empty()) return false;
   const std::pair seen(prefix, saved.save_time);
   if (of_before_ && *of_before_ != seen) return false;
   if (!of_before_) {

@@ -81,7 +81,7 @@ Result<std::vector<ExportedFile>> write_variables(Environment& env, const std::s
   checkpoint::SaveInfo info;
   info.save_time = env.wall_now();
   info.meaning = description.meaning;
-  info.rest = description.rest;
+  info.rules = description.rules;
   info.run = description.run;
   SHOAL_TRY(const auto saved, writer->commit(std::move(info), {.keep_max = 0}));
   return exported_variables(saved);
@@ -145,7 +145,7 @@ struct Origin {
 
   int64_t global_step() const { return reader ? reader->global_step() : trained ? trained->global_step : 0; }
   std::string meaning() const { return reader ? reader->manifest().info.meaning : trained ? trained->meaning : ""; }
-  std::string rest() const { return reader ? reader->manifest().info.rest : trained ? trained->rest : ""; }
+  std::string rules() const { return reader ? reader->manifest().info.rules : trained ? trained->rules : ""; }
   std::string run() const { return reader ? reader->manifest().info.run : trained ? trained->run : ""; }
 };
 
@@ -169,7 +169,7 @@ Result<Origin> find_origin(Environment& env, const Estimator& estimator, const T
 
 Result<LoadedVariables> load_trained(Environment& env, const Estimator& estimator, const BuiltModel& model,
                                      const TrainedWeights& trained) {
-  SHOAL_TRY_VOID(check_use_of_weights(env.log(), estimator.config(), {trained.meaning, trained.rest},
+  SHOAL_TRY_VOID(check_use_of_weights(env.log(), estimator.config(), {trained.meaning, trained.rules},
                                       "the training of this process", model, Mode::kPredict));
   const auto copy = [&trained](const Variable& variable, std::span<std::byte> place) -> Result<void> {
     const auto value = trained.values.find(variable.name);
@@ -251,7 +251,7 @@ Result<ExportOutcome> export_to(Environment& env, const Estimator& estimator, co
   SHOAL_TRY(std::string meaning, exported_meaning(graph, origin.meaning()));
   ExportDescription description =
       describe(*serving.model, serving.model->spec(), graph, origin.global_step(), std::move(meaning));
-  description.rest = origin.rest();
+  description.rules = origin.rules();
   description.run = origin.run();
   remove_temporary_files(env, base_dir, {kUnfinishedExport});
   const std::string temporary = join_path(base_dir, std::string(kUnfinishedExport) + std::to_string(env.entropy()));

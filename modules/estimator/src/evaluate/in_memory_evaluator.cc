@@ -5,7 +5,7 @@
 
 #include "evaluate/evaluation.h"
 #include "model/check_meaning.h"
-#include "model/rest.h"
+#include "model/rules.h"
 
 namespace shoal {
 namespace {
@@ -17,7 +17,7 @@ class InMemoryEvaluator final : public Hook {
 
   void begin(HookSetup& setup) override {
     meaning_ = setup.graph().meaning().encode();
-    op_versions_ = encode_rest(op_versions_of(setup.graph()));
+    op_versions_ = encode_rules(op_versions_of(setup.graph()));
   }
   void after_ready(RunContext& run) override { evaluate(run); }
   void after_step(RunContext& run, const StepValues&) override {
@@ -59,7 +59,7 @@ class InMemoryEvaluator final : public Hook {
   const EvaluateOptions options_;
   const uint64_t every_;
   std::string meaning_;      // What the ids and logits of the trained model stand for, as text (Meaning::encode()).
-  std::string op_versions_;  // The versions of the user's own ops in training, as encode_rest() writes them.
+  std::string op_versions_;  // The versions of the user's own ops in training, as encode_rules() writes them.
   uint64_t evaluated_ = 0;   // The number of iterations at the last evaluation.
 };
 

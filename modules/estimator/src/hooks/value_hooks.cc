@@ -46,10 +46,10 @@ std::string tensor_text(const TensorView& tensor) {
 }
 
 /// Checks the values to report, as far as that is possible without a graph, and returns them.
-std::vector<ToldValue> checked(const std::string& call, std::vector<ToldValue> values) {
+std::vector<ReportedValue> checked(const std::string& call, std::vector<ReportedValue> values) {
   if (values.empty()) raise(invalid_argument(call + ": name at least one value"));
   std::set<std::string> names;
-  for (const ToldValue& told : values) {
+  for (const ReportedValue& told : values) {
     if (told.name.empty()) raise(invalid_argument(call + ": a value has the name \"\""));
     if (!names.insert(told.name).second) raise(invalid_argument(call + ": two values have the name " + told.name));
     if (told.value && !told.value->valid()) raise(invalid_argument(call + ": " + told.name + " is no value of a graph"));
@@ -57,7 +57,7 @@ std::vector<ToldValue> checked(const std::string& call, std::vector<ToldValue> v
   return values;
 }
 
-Value value_of(const std::string& call, const ToldValue& told, HookSetup& setup) {
+Value value_of(const std::string& call, const ReportedValue& told, HookSetup& setup) {
   if (!told.value) return setup.value(told.name);
   if (&told.value->graph() != &setup.graph()) {
     raise(invalid_argument(
@@ -71,20 +71,20 @@ Value value_of(const std::string& call, const ToldValue& told, HookSetup& setup)
   return *told.value;
 }
 
-NamedTensors final_values_of(const RunContext& run, const std::vector<ToldValue>& values) {
+NamedTensors final_values_of(const RunContext& run, const std::vector<ReportedValue>& values) {
   NamedTensors told;
-  for (const ToldValue& value : values) told.emplace_back(value.name, run.final_value(value.name));
+  for (const ReportedValue& value : values) told.emplace_back(value.name, run.final_value(value.name));
   return told;
 }
 
 class LogValues final : public Hook {
  public:
-  LogValues(std::vector<ToldValue> values, LogValuesOptions options)
+  LogValues(std::vector<ReportedValue> values, LogValuesOptions options)
       : values_(std::move(values)), options_(std::move(options)), timer_(options_.every_iterations, options_.every_secs) {}
 
   void begin(HookSetup& setup) override {  // One hook may serve several runs, so each run begins with a reset.
     timer_.reset();
-    for (const ToldValue& told : values_) {
+    for (const ReportedValue& told : values_) {
       const Value value = value_of("log_values", told, setup);
       if (timer_.enabled()) setup.fetch(told.name, value);
       if (options_.at_end) setup.fetch_at_end(told.name, value);
@@ -101,7 +101,7 @@ class LogValues final : public Hook {
   void after_step(RunContext& run, const StepValues& values) override {
     if (!wanted_) return;
     NamedTensors told;
-    for (const ToldValue& value : values_) told.emplace_back(value.name, values[value.name]);
+    for (const ReportedValue& value : values_) told.emplace_back(value.name, values[value.name]);
     log(run, told, first_ ? "" : formatted(" (%.3f s)", to_seconds(elapsed_)));
   }
   void end(RunContext& run) override {
@@ -114,7 +114,7 @@ class LogValues final : public Hook {
                                    : "step = " + std::to_string(run.global_step()) + ", " + to_text(told) + seconds);
   }
 
-  const std::vector<ToldValue> values_;
+  const std::vector<ReportedValue> values_;
   const LogValuesOptions options_;
   IntervalTimer timer_;
   // The members below describe the current step, the last two only if wanted_ is true.
@@ -125,11 +125,11 @@ class LogValues final : public Hook {
 
 class FinalValues final : public Hook {
  public:
-  FinalValues(std::vector<ToldValue> values, FinalValuesOptions options)
+  FinalValues(std::vector<ReportedValue> values, FinalValuesOptions options)
       : values_(std::move(values)), options_(std::move(options)) {}
 
   void begin(HookSetup& setup) override {
-    for (const ToldValue& told : values_) setup.fetch_at_end(told.name, value_of("final_values", told, setup));
+    for (const ReportedValue& told : values_) setup.fetch_at_end(told.name, value_of("final_values", told, setup));
   }
   void end(RunContext& run) override {
     if (!run.has_final_values()) return run.is_chief() ? warn(run) : void();
@@ -143,7 +143,7 @@ class FinalValues final : public Hook {
     run.log().warning("final values: there are none, for this run made no step, or ended for values that are not finite");
   }
 
-  const std::vector<ToldValue> values_;
+  const std::vector<ReportedValue> values_;
   const FinalValuesOptions options_;
 };
 
@@ -155,7 +155,7 @@ std::string to_text(const NamedTensors& values) {
   return text;
 }
 
-std::shared_ptr<Hook> log_values(std::vector<ToldValue> values, LogValuesOptions options) {
+std::shared_ptr<Hook> log_values(std::vector<ReportedValue> values, LogValuesOptions options) {
   const std::string call = "log_values";
   if (options.every_iterations && options.every_secs) {
     raise(invalid_argument(call + ": every_iterations and every_secs are both set; choose one"));
@@ -168,12 +168,12 @@ std::shared_ptr<Hook> log_values(std::vector<ToldValue> values, LogValuesOptions
   return std::make_shared<LogValues>(checked(call, std::move(values)), std::move(options));
 }
 
-std::shared_ptr<Hook> final_values(std::vector<ToldValue> values, FinalValuesOptions options) {
+std::shared_ptr<Hook> final_values(std::vector<ReportedValue> values, FinalValuesOptions options) {
   return std::make_shared<FinalValues>(checked("final_values", std::move(values)), std::move(options));
 }
 
-ToldValue::ToldValue(const char* n) : name(n) {}
-ToldValue::ToldValue(std::string n) : name(std::move(n)) {}
-ToldValue::ToldValue(std::string n, Value v) : name(std::move(n)), value(v) {}
+ReportedValue::ReportedValue(const char* n) : name(n) {}
+ReportedValue::ReportedValue(std::string n) : name(std::move(n)) {}
+ReportedValue::ReportedValue(std::string n, Value v) : name(std::move(n)), value(v) {}
 
 }  // namespace shoal

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "model/check_meaning.h"
 
-#include "model/rest.h"
+#include "model/rules.h"
 #include "shoal/graph/meaning.h"
 
 namespace shoal {
@@ -21,7 +21,7 @@ Result<void> check_meaning(Logger& log, const RunConfig& config, std::string_vie
 Result<void> check_use_of_weights(Logger& log, const RunConfig& config, const RecordedModel& recorded,
                                   const std::string& where, const BuiltModel& model, Mode mode) {
   SHOAL_TRY_VOID(check_meaning(log, config, recorded.meaning, where, model, mode));
-  const std::string difference = op_version_difference(recorded.rest, model.graph());
+  const std::string difference = op_version_difference(recorded.rules, model.graph());
   if (difference.empty()) return {};
   if (!config.accept_changed_model()) {
     return failed_precondition(where + ": the weights there were trained with other ops: " + difference +
@@ -32,10 +32,11 @@ Result<void> check_use_of_weights(Logger& log, const RunConfig& config, const Re
   return {};
 }
 
-void tell_of_rest(Logger& log, std::string_view recorded, const std::string& where, const BuiltModel& model) {
+void tell_of_rules(Logger& log, std::string_view recorded, const std::string& where, const BuiltModel& model) {
   if (recorded.empty()) return;
-  const Result<Rest> before = decode_rest(recorded);
-  const std::string difference = before ? rest_difference(*before, rest_of(model.spec().loss, *model.spec().train_op)) : "";
+  const Result<ModelRules> before = decode_rules(recorded);
+  const std::string difference =
+      before ? rules_difference(*before, rules_of(model.spec().loss, *model.spec().train_op)) : "";
   if (!difference.empty()) log.warning("changed since " + where + " was written: " + difference);
 }
 

@@ -21,17 +21,17 @@ Result<void> check_meaning(Logger& log, const RunConfig& config, std::string_vie
 /// The texts with which a checkpoint describes the model that its weights belong to.
 struct RecordedModel {
   std::string_view meaning = {};  ///< What the model's ids and logits stand for (Meaning::encode()); empty: not known.
-  std::string_view rest = {};     ///< The model's constants and rules (encode_rest()); empty: not known.
+  std::string_view rules = {};    ///< The model's constants and rules (encode_rules()); empty: not known.
 };
 
 /// Checks whether evaluation, prediction or export may use the weights of the recorded model: check_meaning() has to pass,
 /// and the versions of the user's own ops have to be equal. FailedPrecondition, or only a warning if the config accepts a
-/// changed model. Training itself continues with other versions of ops, and only reports them (tell_of_rest()).
+/// changed model. Training itself continues with other versions of ops, and only reports them (tell_of_rules()).
 Result<void> check_use_of_weights(Logger& log, const RunConfig& config, const RecordedModel& recorded,
                                   const std::string& where, const BuiltModel& model, Mode mode);
 
 /// Logs in one line which constants, rates and rules of the model have changed since `recorded` was written to the file
 /// `where`. Logs nothing if `recorded` is empty.
-void tell_of_rest(Logger& log, std::string_view recorded, const std::string& where, const BuiltModel& model);
+void tell_of_rules(Logger& log, std::string_view recorded, const std::string& where, const BuiltModel& model);
 
 }  // namespace shoal

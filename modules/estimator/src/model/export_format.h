@@ -55,9 +55,9 @@ struct ExportDescription {
   std::vector<nn::ExportSignature> signatures;
   /// What the trained model's ids and logits stand for, as Meaning::encode() writes it; empty: not known.
   std::string meaning = {};
-  /// The trained model's constants and rules, as encode_rest() writes them. Stored with the weights, not in export.json.
+  /// The trained model's constants and rules, as encode_rules() writes them. Stored with the weights, not in export.json.
   /// Empty: not known.
-  std::string rest = {};
+  std::string rules = {};
   std::string run = {};  ///< The checkpoint's text about its training run (checkpoint::encode_run()); empty: not known.
   /// All files but export.json. None: the export is of a version without checksums, so damage in it cannot be noticed.
   std::optional<std::vector<ExportedFile>> files = {};

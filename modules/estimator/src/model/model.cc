@@ -74,7 +74,7 @@ Result<void> check_names_of(const EstimatorSpec& spec) {
 }
 
 /// Returns the number of threads as text, such as "on 2 threads".
-std::string threads_text(const backends::ProgramInfo& info) {
+std::string threads_text(const backends::CompiledProgramInfo& info) {
   const int threads = std::min(info.threads, info.numerics.threads);  // Some backends use only one thread.
   const std::string text = "on " + std::to_string(threads) + (threads == 1 ? " thread" : " threads");
   return threads == info.numerics.threads
@@ -91,7 +91,7 @@ std::string sizes_text(const SymbolSizes& sizes) {
 
 /// Returns a line for the log, such as "program for batch 32: 57 nodes, memory plan 3.10 MiB, lower bound 3.01 MiB (1.030
 /// times), on 2 threads".
-std::string plan_text(const backends::ProgramInfo& info, const std::string& sizes) {
+std::string plan_text(const backends::CompiledProgramInfo& info, const std::string& sizes) {
   constexpr double kMiB = 1 << 20;
   const double ratio = info.lower_bound_bytes == 0 ? 1 : double(info.arena_bytes) / double(info.lower_bound_bytes);
   return "program for " + sizes +
@@ -233,7 +233,7 @@ SymbolSizes BuiltModel::smallest_sizes() const {
 
 /// Logs the memory plans of the first compiled programs only. If lengths of sequences vary, each new length compiles a
 /// program, and a line for each would hide the other lines.
-void BuiltModel::log_plan(const backends::ProgramInfo& info, const SymbolSizes& sizes) {
+void BuiltModel::log_plan(const backends::CompiledProgramInfo& info, const SymbolSizes& sizes) {
   if (!log_ || plans_logged_ > kPlansLoggedMax) return;
   if (plans_logged_++ < kPlansLoggedMax) return log_->info(plan_text(info, sizes_text(sizes)));
   log_->info(
@@ -250,7 +250,7 @@ Result<void> BuiltModel::check_memory(const SymbolSizes& sizes) {
   constexpr uint64_t kBatches = 2;  // One batch is in use while the input makes the next one.
   uint64_t activations = 0, prepared = 0, input = 0;
   for (const Compiled& compiled : programs_) {
-    const backends::ProgramInfo& info = compiled.program.program->info();
+    const backends::CompiledProgramInfo& info = compiled.program.program->info();
     activations += info.arena_bytes + info.scratch_bytes;
     prepared += info.kept_bytes;
     uint64_t batch = 0;

@@ -126,7 +126,7 @@ class BuiltModel {
  private:
   BuiltModel() = default;
   Result<void> check_spec(Mode mode);
-  void log_plan(const backends::ProgramInfo& info, const SymbolSizes& sizes);
+  void log_plan(const backends::CompiledProgramInfo& info, const SymbolSizes& sizes);
   Result<void> check_memory(const SymbolSizes& sizes);
   Result<void> check_predictions() const;
   Result<void> check_named_values();

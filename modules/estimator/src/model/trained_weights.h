@@ -12,7 +12,7 @@ namespace shoal {
 struct TrainedWeights {
   int64_t global_step = 0;
   std::string meaning = {};                                ///< What the model's numbers stand for (Meaning::encode()).
-  std::string rest = {};                                   ///< Constants, update rules, op versions (encode_rest()).
+  std::string rules = {};                                  ///< Constants, update rules, op versions (encode_rules()).
   std::string run = {};                                    ///< The description of the run (checkpoint::encode_run()).
   std::map<std::string, Tensor, std::less<>> values = {};  ///< Tensors by variable.
 };

@@ -6,7 +6,7 @@
 #include <numeric>
 #include <set>
 
-#include "model/rest.h"
+#include "model/rules.h"
 #include "shoal/graph/meaning.h"
 #include "shoal/graph/vocabulary.h"
 
@@ -83,7 +83,7 @@ void tell_of_meaning(Logger& log, const WarmStart& start, const checkpoint::Read
 /// Warns if the source was trained with other versions of the user's own ops. This is no error, since the user may choose
 /// such a source on purpose.
 void tell_of_ops(Logger& log, const WarmStart& start, const checkpoint::Reader& reader, const Graph& graph) {
-  const std::string difference = op_version_difference(reader.manifest().info.rest, graph);
+  const std::string difference = op_version_difference(reader.manifest().info.rules, graph);
   if (difference.empty()) return;
   log.warning("warm start from " + start.from +
               ": the weights there were trained with other ops, and are taken as they are: " + difference);

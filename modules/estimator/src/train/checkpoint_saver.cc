@@ -26,7 +26,7 @@ checkpoint::SaveInfo save_info(const cluster::StateInfo& state, const SaverOptio
   info.fingerprint = options.fingerprint;
   info.run = options.run;
   info.meaning = options.meaning;
-  info.rest = options.rest;
+  info.rules = options.rules;
   info.save_time = now;
   return info;
 }

@@ -22,8 +22,8 @@ struct SaverOptions {
   std::string spare_dir = {};  ///< The run's own folder in RunConfigOptions::spare_dir; empty: none.
   std::string numerics;        ///< The description of the numerics, which is stored with each checkpoint.
   std::string fingerprint;     ///< The fingerprint of the model, stored with each checkpoint.
-  std::string meaning = {};    ///< Meaning::encode() and encode_rest() of the model, stored with each checkpoint.
-  std::string rest = {};
+  std::string meaning = {};    ///< Meaning::encode() and encode_rules() of the model, stored with each checkpoint.
+  std::string rules = {};
   std::string run = {};  ///< The description of the run (checkpoint::encode_run()), stored with each checkpoint.
   /// Returns an error if the folder is no longer this run's. Called on the compute thread before anything is written and
   /// again before a checkpoint is published. Unavailable: the folder cannot be reached now, and the saver tries again until

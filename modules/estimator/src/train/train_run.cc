@@ -5,12 +5,12 @@
 #include <utility>
 
 #include "evaluate/local_evaluation.h"
-#include "model/rest.h"
+#include "model/rules.h"
 #include "shoal/base/compute.h"
 #include "task/give_way.h"
 #include "task/task_network.h"
 #include "train/keep_weights.h"
-#include "train/rest.h"
+#include "train/worker_rest.h"
 #include "train/training_warnings.h"
 #include "train/wait_for_workers.h"
 
@@ -96,7 +96,7 @@ Task<Result<void>> TrainRun::close(TrainingLoop& loop) {
   if (!scope_.request.keep_weights || !scope_.leads() || loop.is_poisoned()) co_return Result<void>{};
   const EstimatorSpec& spec = setup_.model->spec();
   TrainedWeights known{.meaning = setup_.model->graph().meaning().encode(),
-                       .rest = encode_rest(rest_of(spec.loss, *spec.train_op)),
+                       .rules = encode_rules(rules_of(spec.loss, *spec.train_op)),
                        .run = folder_.run_text()};
   SHOAL_CO_TRY(weights_, co_await keep_weights(env_, *setup_.store, std::move(known)));
   co_return Result<void>{};

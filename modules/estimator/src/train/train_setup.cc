@@ -5,7 +5,7 @@
 
 #include "model/check_meaning.h"
 #include "model/checkpoint_layout.h"
-#include "model/rest.h"
+#include "model/rules.h"
 #include "shoal/base/compute.h"
 #include "shoal/base/durable_folder.h"
 #include "shoal/base/exhaustion.h"
@@ -42,7 +42,7 @@ Result<void> check_checkpoint(TrainScope& scope, TrainerFolder& folder, const Bu
   const checkpoint::SaveInfo& saved = folder.checkpoint()->saved();
   const std::string where = "checkpoint " + folder.checkpoint()->prefix();
   SHOAL_TRY_VOID(check_meaning(scope.env.log(), scope.config(), saved.meaning, where, model, Mode::kTrain));
-  tell_of_rest(scope.env.log(), saved.rest, where, model);
+  tell_of_rules(scope.env.log(), saved.rules, where, model);
   return {};
 }
 
@@ -209,11 +209,11 @@ Result<std::unique_ptr<cluster::RemoteStore>> make_remote_store(TrainScope& scop
                                       .allow_non_finite = config.allow_non_finite(),
                                       .observer = host_of(config).observer};
   const Meaning& meaning = model.graph().meaning();
-  const Rest rest = rest_of(model.spec().loss, *model.spec().train_op);
-  options.identity.fingerprint = fold_in(fold_in(model.graph().fingerprint(), meaning.hash()), encode_rest(rest));
+  const ModelRules rules = rules_of(model.spec().loss, *model.spec().train_op);
+  options.identity.fingerprint = fold_in(fold_in(model.graph().fingerprint(), meaning.hash()), encode_rules(rules));
   options.identity.numerics = numerics_text(model.numerics());
   options.identity.variables = cluster::variables_text(specs);
-  options.identity.meaning = cluster::meaning_text(meaning, rest);
+  options.identity.meaning = cluster::meaning_text(meaning, rules);
   options.identity.run = scope.run;
   if (!scope.leads()) options.job_ended = [&folder] { return folder.job_has_ended(); };
   return cluster::make_remote_store(scope.env, std::move(plan), std::move(options));
@@ -332,7 +332,7 @@ Result<void> make_store(TrainScope& scope, TrainerFolder& folder, const Resumabl
                          .numerics = numerics_text(model.numerics()),
                          .fingerprint = std::to_string(model.graph().fingerprint()),
                          .meaning = model.graph().meaning().encode(),
-                         .rest = encode_rest(rest_of(model.spec().loss, *model.spec().train_op)),
+                         .rules = encode_rules(rules_of(model.spec().loss, *model.spec().train_op)),
                          .run = folder.run_text(),
                          .check_place = [&folder] { return folder.check_place(); },
                          .ready_timeout = scope.ready_timeout(),

@@ -91,7 +91,7 @@ struct SaveInfo {
   std::string fingerprint;                       ///< The fingerprint of the job and its graph.
   std::string run;           ///< The text of run.json (run_file.h). Empty: not known, as in older checkpoints.
   std::string meaning = {};  ///< Which word or class each id or logit stands for (Meaning::encode()). Empty: not known.
-  std::string rest = {};     ///< The model's constants, update rules and op versions (encode_rest()). Empty: not known.
+  std::string rules = {};    ///< The model's constants, update rules and op versions (encode_rules()). Empty: not known.
   WallTime save_time{};
   friend bool operator==(const SaveInfo&, const SaveInfo&) = default;
 };

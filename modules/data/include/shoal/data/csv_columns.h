@@ -43,7 +43,7 @@ struct CsvColumnsOptions {
 ///   table.columns = shoal::data::csv_columns("houses.csv", table, {.numbers = {"area", "price"}});
 ///
 /// `options` says how to read the file; its columns are ignored. A column whose name the header has more than once
-/// becomes no feature (CsvColumn::doubled). InvalidArgument if there are neither names nor header lines; if a name in
+/// becomes no feature (CsvColumn::repeated). InvalidArgument if there are neither names nor header lines; if a name in
 /// `numbers` or `texts` is in both, belongs to no column, or belongs to several; if a column's name is no UTF-8 and not
 /// in CsvOptions::unused; and if one of `names` is in the header, too, but there for another column. DataLoss for
 /// a file that has no records or is damaged, for a field of `numbers` that is no number, and for a missing label (unless
@@ -60,10 +60,10 @@ enum class CsvFieldKind {
   kFraction,  ///< Any other number.
   kText,
 };
-struct CsvFieldLook {
+struct ParsedCsvField {
   CsvFieldKind kind = CsvFieldKind::kMissing;
   double number = 0;  ///< The float64 that is nearest to the field's number; 0 if the field is no number.
 };
-CsvFieldLook look_at_csv_field(std::string_view field, const std::string& missing_text = {});
+ParsedCsvField parse_csv_field(std::string_view field, const std::string& missing_text = {});
 
 }  // namespace shoal::data

@@ -33,7 +33,7 @@ std::string_view to_string(FileFormat format);
 std::optional<FileFormat> file_format_from(std::string_view name);
 
 /// How a CSV file separates its fields.
-struct CsvLook {
+struct CsvForm {
   char separator = ',';
   /// True if no field of the first record is empty or a number: the record is probably a header.
   bool has_header = true;
@@ -41,7 +41,7 @@ struct CsvLook {
 
 struct RecognisedFile {
   FileFormat format = FileFormat::kText;
-  CsvLook csv{};  ///< For kCsv.
+  CsvForm csv{};  ///< For kCsv.
 };
 
 /// Recognises a file by its first 64 KiB, uncompressed if it is gzip, zstd or lz4; its name does not matter. A file of
@@ -56,7 +56,7 @@ Result<RecognisedFile> recognise_file(Storage& storage, const std::string& path,
 
 /// Finds how the fields of a file are separated. The file counts as a table even if it does not look like one or has a
 /// single column. `table` is as for recognise_file(). Errors: those of Storage::open().
-Result<CsvLook> look_at_csv(Storage& storage, const std::string& path, std::optional<char> separator,
+Result<CsvForm> infer_csv_form(Storage& storage, const std::string& path, std::optional<char> separator,
                             const CsvOptions& table = {});
 
 }  // namespace shoal::data

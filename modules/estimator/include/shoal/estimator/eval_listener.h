@@ -15,7 +15,7 @@ enum class EvalStatus : uint8_t {
   kNotNew,   ///< The newest checkpoint has been evaluated already.
 };
 
-struct EvalLook {
+struct EvalOutcome {
   EvalStatus status = EvalStatus::kMissing;
   std::string checkpoint_path;  ///< The prefix of the evaluated checkpoint ("m/model.ckpt-200"); empty if there is none.
   Metrics metrics;              ///< The results of the evaluation; empty if there was none.
@@ -37,7 +37,7 @@ class EvalListener {
   virtual bool before_eval() { return true; }
   /// Called after an evaluation and its exports, and in an evaluator also after a search that found nothing to evaluate.
   /// Returns false to end the evaluator (in local mode, training) now.
-  virtual bool after_eval([[maybe_unused]] const EvalLook& look) { return true; }
+  virtual bool after_eval([[maybe_unused]] const EvalOutcome& look) { return true; }
 };
 
 }  // namespace shoal

@@ -25,10 +25,10 @@ namespace shoal {
 
 /// A value to report. It is given by its name in the model, or as a `Value` of the graph with a name that the caller
 /// chooses. A `Value` belongs to one graph, so make such a hook in the model function.
-struct ToldValue {
-  ToldValue(const char* n);  // NOLINT: an implicit conversion, so that a list of values may have names
-  ToldValue(std::string n);  // NOLINT: an implicit conversion, so that a list of values may have names
-  ToldValue(std::string n, Value v);
+struct ReportedValue {
+  ReportedValue(const char* n);  // NOLINT: an implicit conversion, so that a list of values may have names
+  ReportedValue(std::string n);  // NOLINT: an implicit conversion, so that a list of values may have names
+  ReportedValue(std::string n, Value v);
   std::string name;
   std::optional<Value> value = {};  ///< None: the hook calls HookSetup::value(name) to get the value.
 };
@@ -54,7 +54,7 @@ struct LogValuesOptions {
 /// evaluation and prediction, where iterations are batches. Raises InvalidArgument without values, for two values of one
 /// name, if both intervals are set, and for an interval that is not greater than 0. begin() raises the errors of
 /// HookSetup::value(), and InvalidArgument for a value of another graph.
-std::shared_ptr<Hook> log_values(std::vector<ToldValue> values, LogValuesOptions options = {});
+std::shared_ptr<Hook> log_values(std::vector<ReportedValue> values, LogValuesOptions options = {});
 
 struct FinalValuesOptions {
   /// Called once in end() with the values. An exception ends the run.
@@ -63,6 +63,6 @@ struct FinalValuesOptions {
 };
 /// Computes values once, at the end of a run, and reports them. RunContext::has_final_values() says which task computes
 /// them, and from which weights; a run without final values logs a warning on that task. Errors: those of log_values().
-std::shared_ptr<Hook> final_values(std::vector<ToldValue> values, FinalValuesOptions options = {});
+std::shared_ptr<Hook> final_values(std::vector<ReportedValue> values, FinalValuesOptions options = {});
 
 }  // namespace shoal

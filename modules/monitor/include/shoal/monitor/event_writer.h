@@ -97,7 +97,7 @@ class EventWriter {
   /// Records a search over hyper-parameters whose trials have folders below this writer's folder. InvalidArgument if a
   /// hyper-parameter has both `interval` and `choices` or neither, an interval that ends before it begins, or choices of
   /// several types.
-  Result<void> add_hparams_experiment(const Experiment& experiment);
+  Result<void> add_hparams_experiment(const HyperParameterExperiment& experiment);
 
   /// Hands all events to the operating system, so that readers see them.
   Result<void> flush();

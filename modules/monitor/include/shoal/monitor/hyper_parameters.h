@@ -47,7 +47,7 @@ struct ExperimentMetric {
 };
 
 /// A search over hyper-parameters. Its event is written once, in the folder above the trials' folders.
-struct Experiment {
+struct HyperParameterExperiment {
   std::string name{};
   std::string description{};
   std::vector<HyperParameterDomain> parameters{};

@@ -79,7 +79,7 @@ enum class LossReduction : uint8_t {
 };
 std::string_view to_string(LossReduction reduction);  ///< Returns "sum_over_batch_size" or "sum".
 /// InvalidArgument for any other name; for "none", the error explains that a loss has to be one number.
-Result<LossReduction> loss_reduction_from_string(std::string_view name);
+Result<LossReduction> parse_loss_reduction(std::string_view name);
 
 struct ReduceLossOptions {
   /// Nothing, one weight per loss (of the same shape), or one per example: [batch] or [batch, 1]; any numeric type.

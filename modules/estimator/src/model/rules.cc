@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "model/rest.h"
+#include "model/rules.h"
 
 #include <algorithm>
 #include <set>
@@ -15,7 +15,7 @@
 namespace shoal {
 namespace {
 
-constexpr int64_t kRestVersion = 1;
+constexpr int64_t kRulesVersion = 1;
 constexpr size_t kScopesMax = 64;  // The first 64 scopes have a hash each; all further scopes share one hash.
 constexpr char kHash = '#';        // The first character of a value that is a hash.
 
@@ -26,7 +26,7 @@ std::string hash_text(uint64_t hash) { return formatted("%c%016llx", kHash, stat
 std::string rounded_text(double number) { return formatted("%.6g", number); }
 
 /// Adds an op's attributes to `hash`. Leaves out texts: each is a name for error messages, or is contained in the Meaning
-/// of the graph (meaning.h). Leaves out the versions of the user's own ops, too: rest_of() has an entry for each of these
+/// of the graph (meaning.h). Leaves out the versions of the user's own ops, too: rules_of() has an entry for each of these
 /// ops.
 uint64_t fold_attributes(uint64_t hash, const Attributes& attributes) {
   struct Fold {
@@ -78,7 +78,7 @@ std::vector<const Node*> nodes_below(Value value) {
 }
 
 /// Adds the constants that `loss` is computed from, by scope. Sorts nodes by name, so the building order has no effect.
-void add_constants(Value loss, Rest& rest) {
+void add_constants(Value loss, ModelRules& rules) {
   std::vector<const Node*> nodes = nodes_below(loss);
   std::ranges::sort(nodes, {}, [](const Node* node) { return std::string_view(node->name); });
   std::map<std::string, uint64_t> scopes;
@@ -91,7 +91,7 @@ void add_constants(Value loss, Rest& rest) {
     uint64_t& hash = scopes[scope];
     hash = fold_in(hash, hash_of(*node));
   }
-  for (const auto& [scope, hash] : scopes) rest[json::as_utf8(scope)] = hash_text(hash);
+  for (const auto& [scope, hash] : scopes) rules[json::as_utf8(scope)] = hash_text(hash);
 }
 
 std::vector<Value> update_values(const nn::TrainOp& train_op) {
@@ -107,22 +107,22 @@ std::string op_key(const OpDef& op) { return "op " + json::as_utf8(op.name); }
 std::string version_text(const OpDef& op) { return "version " + std::to_string(op.version); }
 
 /// Adds the versions of the user's own ops. An op's result depends on its code, of which only the version is known.
-void add_op_versions(Value loss, const nn::TrainOp& train_op, Rest& rest) {
+void add_op_versions(Value loss, const nn::TrainOp& train_op, ModelRules& rules) {
   const Graph& graph = loss.graph();
   std::vector<Value> values = update_values(train_op);
   values.push_back(loss);
   const std::vector<bool> needed = needed_by(graph, values);
   for (size_t id = 0; id < needed.size(); ++id) {
     const OpDef* op = needed[id] ? graph.catalogue().find(graph.node(NodeId(id)).op) : nullptr;
-    if (op && op->own) rest[op_key(*op)] = version_text(*op);
+    if (op && op->own) rules[op_key(*op)] = version_text(*op);
   }
 }
 
 template <class IsUsed>
 std::string op_difference(std::string_view recorded, const OpCatalogue& catalogue, const IsUsed& is_used) {
   if (recorded.empty()) return "";
-  const Result<Rest> before = decode_rest(recorded);
-  if (!before) return "";  // `recorded` cannot be read: reports no difference, like tell_of_rest().
+  const Result<ModelRules> before = decode_rules(recorded);
+  if (!before) return "";  // `recorded` cannot be read: reports no difference, like tell_of_rules().
   std::string text;
   for (const std::string& name : catalogue.names()) {
     const OpDef& op = *catalogue.find(name);
@@ -138,7 +138,7 @@ std::string op_difference(std::string_view recorded, const OpCatalogue& catalogu
 /// A train op that assigns values to variables comes from an optimizer that the user has written. This function then adds
 /// the graph that computes the assigned values. (For Shoal's own optimizers it adds nothing: their updates are computed
 /// from gradients only, which follow from the loss.)
-void add_update_graph(Value loss, const nn::TrainOp& train_op, Rest& rest) {
+void add_update_graph(Value loss, const nn::TrainOp& train_op, ModelRules& rules) {
   const auto is_own = [](const nn::VariableUpdate& update) {
     return update.rule.kind == nn::UpdateRule::Kind::kAssign || update.rule.kind == nn::UpdateRule::Kind::kAdd;
   };
@@ -152,7 +152,7 @@ void add_update_graph(Value loss, const nn::TrainOp& train_op, Rest& rest) {
   }
   uint64_t hash = 0;
   for (const auto& [name, node] : nodes) hash = fold_in(hash, hash_of(*node));
-  rest["constants of the train op"] = hash_text(hash);
+  rules["constants of the train op"] = hash_text(hash);
 }
 
 /// The result of a user's function for `x`, as text; empty if the function throws.
@@ -190,22 +190,22 @@ std::string rules_text(const nn::TrainOp& train_op) {
 
 }  // namespace
 
-Rest rest_of(Value loss, const nn::TrainOp& train_op) {
-  Rest rest;
-  add_constants(loss, rest);
-  add_op_versions(loss, train_op, rest);
-  add_update_graph(loss, train_op, rest);
+ModelRules rules_of(Value loss, const nn::TrainOp& train_op) {
+  ModelRules rules;
+  add_constants(loss, rules);
+  add_op_versions(loss, train_op, rules);
+  add_update_graph(loss, train_op, rules);
   for (const nn::StepScalar& scalar : train_op.scalars) {
-    std::string& text = rest[json::as_utf8(scalar.name)];
+    std::string& text = rules[json::as_utf8(scalar.name)];
     text += (text.empty() ? "" : ", ") + described(scalar);
   }
-  for (const nn::StepInput& input : train_op.inputs) rest[json::as_utf8(input.name)] = described({"", input.at});
-  rest["update rules"] = rules_text(train_op);
-  return rest;
+  for (const nn::StepInput& input : train_op.inputs) rules[json::as_utf8(input.name)] = described({"", input.at});
+  rules["update rules"] = rules_text(train_op);
+  return rules;
 }
 
-Rest op_versions_of(const Graph& graph) {
-  Rest versions;
+ModelRules op_versions_of(const Graph& graph) {
+  ModelRules versions;
   for (const Node& node : graph.nodes()) {
     const OpDef* op = graph.catalogue().find(node.op);
     if (op && op->own) versions[op_key(*op)] = version_text(*op);
@@ -223,22 +223,24 @@ std::string op_version_difference(std::string_view recorded, const OpCatalogue& 
   return op_difference(recorded, catalogue, [](const OpDef&) { return true; });
 }
 
-std::string encode_rest(const Rest& rest) { return json::text_of(json::Json{{"version", kRestVersion}, {"rest", rest}}); }
-
-Result<Rest> decode_rest(std::string_view text) {
-  SHOAL_TRY(const json::Json object, json::parse_object(text));
-  SHOAL_TRY(const int64_t version, json::whole_member<int64_t>(object, "version"));
-  if (version != kRestVersion) return data_loss("version " + std::to_string(version) + ", this build reads 1");
-  SHOAL_TRY(const json::Json* entries, json::object_member(object, "rest"));
-  Rest rest;
-  for (const auto& [name, value] : entries->items()) {
-    SHOAL_TRY(rest[name], json::string_of(value, name));
-  }
-  return rest;
+std::string encode_rules(const ModelRules& rules) {
+  return json::text_of(json::Json{{"version", kRulesVersion}, {"rest", rules}});
 }
 
-std::string rest_difference(const Rest& before, const Rest& now) {
-  Rest all = now;
+Result<ModelRules> decode_rules(std::string_view text) {
+  SHOAL_TRY(const json::Json object, json::parse_object(text));
+  SHOAL_TRY(const int64_t version, json::whole_member<int64_t>(object, "version"));
+  if (version != kRulesVersion) return data_loss("version " + std::to_string(version) + ", this build reads 1");
+  SHOAL_TRY(const json::Json* entries, json::object_member(object, "rest"));
+  ModelRules rules;
+  for (const auto& [name, value] : entries->items()) {
+    SHOAL_TRY(rules[name], json::string_of(value, name));
+  }
+  return rules;
+}
+
+std::string rules_difference(const ModelRules& before, const ModelRules& now) {
+  ModelRules all = now;
   all.insert(before.begin(), before.end());
   std::string text;
   for (const auto& [name, unused] : all) {

@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "train/rest.h"
+#include "train/worker_rest.h"
 
 #include "shoal/base/compute.h"
 
