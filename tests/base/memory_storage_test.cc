@@ -22,7 +22,10 @@ TEST(MemoryStorage, PathsAreItsOwn) {
   value_or_raise(storage->write_atomically("./m/eval/a", "text"));
   for (const char* path : {"m/eval/a", "/m/eval/a", "m//eval/./a", "/x/../m/eval/a"}) {
     EXPECT_EQ(value_or_raise(storage->read_all(path)), "text") << path;
+    EXPECT_EQ(storage->full_path(path), "/m/eval/a");
   }
+  EXPECT_EQ(storage->full_path("m/eval/"), "/m/eval");
+  EXPECT_EQ(storage->full_path("."), "/");
   EXPECT_FALSE(storage->exists("/proc"));
   EXPECT_EQ(storage->make_folders("gs://bucket/m").error().kind(), ErrorKind::kInvalidArgument);
   EXPECT_FALSE(make_memory_storage()->exists("m"));

@@ -294,6 +294,17 @@ TEST_F(FileStorageTest, UniqueNamesAreUnique) {
   EXPECT_NE(storage->unique_name(), other->unique_name());
 }
 
+TEST_F(FileStorageTest, AFullPathIsAbsoluteWithoutLinks) {
+  ASSERT_TRUE(storage->make_folders(folder / "m"));
+  std::filesystem::create_directory_symlink(folder / "m", folder / "link");
+  const std::string full = std::filesystem::canonical(folder / "m").string();
+  for (const char* path : {"m", "m/", "./m", "link", "link/", "link/../m"}) {
+    EXPECT_EQ(storage->full_path(folder / path), full) << path;
+  }
+  EXPECT_EQ(storage->full_path(folder / "link/none/x"), full + "/none/x");
+  EXPECT_EQ(storage->full_path("no_such_folder"), (std::filesystem::current_path() / "no_such_folder").string());
+}
+
 TEST(JoinPath, PutsExactlyOneSlash) {
   EXPECT_EQ(join_path("a", "b"), "a/b");
   EXPECT_EQ(join_path("a/", "b"), "a/b");

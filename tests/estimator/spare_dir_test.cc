@@ -54,8 +54,8 @@ class FullDisks final : public ForwardingStorage {
 
 class SpareDir : public ::testing::Test {
  protected:
-  Estimator estimator(std::optional<std::string> spare = "spare") {
-    return place_.estimator(linear_model, {.model_dir = "m",
+  Estimator estimator(std::optional<std::string> spare = "spare", std::string model_dir = "m") {
+    return place_.estimator(linear_model, {.model_dir = std::move(model_dir),
                                            .spare_dir = std::move(spare),
                                            .save_checkpoints_steps = 2,
                                            .random_seed = 7,
@@ -74,9 +74,10 @@ class SpareDir : public ::testing::Test {
     estimator.train([] { return line({1, 2, 3, 4}).repeat().batch(2); }, {.max_steps = step, .hooks = {fill}});
   }
   /// Trains until `step` with a disk that stays full, and returns the sentence of the error.
-  std::string end_of(int64_t step) {
+  std::string end_of(int64_t step) { return end_of(estimator(), step); }
+  std::string end_of(Estimator estimator, int64_t step) {
     try {
-      train(estimator(), step, 3, 100);
+      train(std::move(estimator), step, 3, 100);
     } catch (const Exception& exception) {
       EXPECT_EQ(exception.kind(), ErrorKind::kUnavailable);
       return exception.what();
@@ -97,6 +98,14 @@ class SpareDir : public ::testing::Test {
     }
     return names;
   }
+
+  /// The path of owner.json in the one folder of the spare folder.
+  std::string owner_file() {
+    const auto runs = value_or_raise(disks_->list("spare"));
+    EXPECT_EQ(runs.size(), 1u);
+    return "spare/" + runs.at(0).name + "/owner.json";
+  }
+  int goes_on() const { return place_.log.count('W', "training goes on from the spare folder"); }
 
   Place place_;
   std::shared_ptr<FullDisks> disks_ = std::make_shared<FullDisks>(make_memory_storage());
@@ -216,6 +225,128 @@ TEST_F(SpareDir, EventsThatCannotBeWrittenAreDropped) {
   trained.train([] { return line({1, 2, 3, 4}).repeat().batch(2); }, {.max_steps = 8, .hooks = {fill}});
   EXPECT_EQ(place_.log.count('W', "events of the next minute are dropped, and the run continues"), 1);
   EXPECT_THAT(retained("m"), ElementsAre("model.ckpt-0", "model.ckpt-2", "model.ckpt-6", "model.ckpt-8"));
+}
+
+TEST_F(SpareDir, HelpsWhereTheNewestInModelDirIsDamaged) {
+  EXPECT_THAT(end_of(4), HasSubstr("training has come to its end"));
+  disks_->full.erase("m");
+  for (const FileInfo& file : value_or_raise(disks_->list("m"))) {
+    if (!file.name.starts_with("model.ckpt-2.data-")) continue;
+    ASSERT_TRUE(disks_->write_atomically("m/" + file.name, "damage"));
+  }
+  train(estimator(), 6, 100, 100);
+  EXPECT_EQ(goes_on(), 1) << "it goes on from model.ckpt-0, too";
+}
+
+TEST_F(SpareDir, IsNotForACopyOfTheFolder) {
+  train(estimator(), 2, 100, 100);
+  ASSERT_TRUE(copy_folder(*disks_, "m", *disks_, "copy"));
+  EXPECT_THAT(end_of(6), HasSubstr("training has come to its end"));
+  ASSERT_TRUE(copy_folder(*disks_, "m", *disks_, "late_copy"));
+  EXPECT_THAT(spared(), ElementsAre("model.ckpt-6"));
+  for (const std::string copy : {"copy", "late_copy"}) {
+    place_.log.clear();
+    train(estimator("spare", copy), 8, 100, 100);
+    EXPECT_EQ(goes_on(), 0) << copy;
+    EXPECT_EQ(place_.log.count('W', "has a checkpoint of global step 6, newer than those of " + copy), 1);
+    EXPECT_EQ(place_.log.count('W', "it belongs to /m, another folder of the same run"), 1);
+    EXPECT_THAT(retained(copy),
+                ElementsAre("model.ckpt-0", "model.ckpt-2", "model.ckpt-4", "model.ckpt-6", "model.ckpt-8"));
+    EXPECT_THAT(spared(), ElementsAre("model.ckpt-6")) << copy;
+  }
+  train(estimator(), 8, 100, 100);
+  EXPECT_EQ(goes_on(), 1);
+  EXPECT_THAT(retained("m"), ElementsAre("model.ckpt-0", "model.ckpt-2", "model.ckpt-6", "model.ckpt-8"));
+  EXPECT_THAT(spared(), ElementsAre());
+  EXPECT_FALSE(disks_->exists(owner_file()));
+}
+
+TEST_F(SpareDir, ACopyHasOneOfItsOwn) {
+  train(estimator(), 2, 100, 100);
+  ASSERT_TRUE(copy_folder(*disks_, "m", *disks_, "copy"));
+  EXPECT_THAT(end_of(6), HasSubstr("training has come to its end"));
+  disks_->full.insert("copy");
+  EXPECT_THAT(end_of(estimator("spare", "copy"), 4), HasSubstr("training has come to its end"));
+  EXPECT_THAT(spared(), ElementsAre("model.ckpt-6", "model.ckpt-4"));
+  disks_->full.clear();
+  train(estimator("spare", "copy"), 6, 100, 100);
+  EXPECT_EQ(goes_on(), 1);
+  EXPECT_THAT(retained("copy"), ElementsAre("model.ckpt-0", "model.ckpt-2", "model.ckpt-4", "model.ckpt-6"));
+  EXPECT_THAT(spared(), ElementsAre("model.ckpt-6"));
+  train(estimator(), 8, 100, 100);
+  EXPECT_EQ(goes_on(), 2);
+  EXPECT_THAT(spared(), ElementsAre());
+}
+
+TEST_F(SpareDir, IsFoundByAFolderThatWasMoved) {
+  EXPECT_THAT(end_of(4), HasSubstr("training has come to its end"));
+  ASSERT_TRUE(disks_->rename("m", "moved"));
+  train(estimator("spare", "moved"), 6, 100, 100);
+  EXPECT_EQ(goes_on(), 1);
+  EXPECT_THAT(retained("moved"), ElementsAre("model.ckpt-0", "model.ckpt-2", "model.ckpt-4", "model.ckpt-6"));
+  EXPECT_THAT(spared(), ElementsAre());
+}
+
+TEST_F(SpareDir, IsFoundByAFolderWhosePlaceAnotherRunHas) {
+  EXPECT_THAT(end_of(4), HasSubstr("training has come to its end"));
+  ASSERT_TRUE(disks_->rename("m", "moved"));
+  train(estimator(), 2, 100, 100);
+  train(estimator("spare", "moved"), 6, 100, 100);
+  EXPECT_EQ(goes_on(), 1);
+}
+
+TEST_F(SpareDir, ANewerBranchGoesOnByItself) {
+  EXPECT_THAT(end_of(6), HasSubstr("training has come to its end"));
+  train(estimator(std::nullopt), 4, 100, 100);
+  place_.log.clear();
+  train(estimator(), 8, 100, 100);
+  EXPECT_EQ(goes_on(), 0);
+  EXPECT_EQ(place_.log.count('W', "it does not go on from m/model.ckpt-4"), 1);
+  EXPECT_EQ(place_.log.count('I', "restored from checkpoint m/model.ckpt-4"), 1);
+  EXPECT_THAT(spared(), ElementsAre("model.ckpt-6"));
+}
+
+TEST_F(SpareDir, ANewerBranchHasAFolderOfItsOwn) {
+  EXPECT_THAT(end_of(8), HasSubstr("training has come to its end"));
+  train(estimator(std::nullopt), 4, 100, 100);
+  EXPECT_THAT(end_of(6), HasSubstr("training has come to its end"));
+  EXPECT_THAT(spared(), ElementsAre("model.ckpt-8", "model.ckpt-6"));
+  train(estimator(), 7, 100, 100);
+  EXPECT_EQ(goes_on(), 1);
+  EXPECT_EQ(place_.log.count('I', "/model.ckpt-6 at global step 6"), 1);
+  EXPECT_THAT(spared(), ElementsAre("model.ckpt-8"));
+}
+
+TEST_F(SpareDir, WithADamagedOwnerFileStaysAsItIs) {
+  EXPECT_THAT(end_of(4), HasSubstr("training has come to its end"));
+  const std::string owner = owner_file();
+  ASSERT_TRUE(disks_->write_atomically(owner, "{\"version\":1}"));
+  train(estimator(), 6, 100, 100);
+  EXPECT_EQ(goes_on(), 0);
+  EXPECT_EQ(place_.log.count('W', owner + ": "), 1);
+  EXPECT_THAT(retained("m"), ElementsAre("model.ckpt-0", "model.ckpt-2", "model.ckpt-4", "model.ckpt-6"));
+  EXPECT_THAT(spared(), ElementsAre("model.ckpt-4"));
+}
+
+TEST_F(SpareDir, OfAnOlderVersionHasNoOwnerFile) {
+  EXPECT_THAT(end_of(4), HasSubstr("training has come to its end"));
+  ASSERT_TRUE(disks_->remove(owner_file()));
+  train(estimator(), 6, 100, 100);
+  EXPECT_EQ(goes_on(), 1);
+  EXPECT_THAT(spared(), ElementsAre());
+}
+
+TEST_F(SpareDir, IsUsedByOneProcessAtATime) {
+  EXPECT_THAT(end_of(4), HasSubstr("training has come to its end"));
+  const std::string folder = owner_file().substr(0, owner_file().rfind('/'));
+  auto lock = value_or_raise(disks_->lock(folder + "/spare_lock", "somebody"));
+  EXPECT_THAT(end_of(6), AllOf(HasSubstr("the newest checkpoint of m is in the spare folder " + folder),
+                               HasSubstr("which cannot be locked"), HasSubstr("somebody")));
+  ASSERT_TRUE(disks_->rename("m", "moved"));
+  train(estimator("spare", "moved"), 3, 100, 100);
+  EXPECT_EQ(goes_on(), 0);
+  EXPECT_EQ(place_.log.count('W', "training goes on without it: " + folder + "/spare_lock is held by somebody"), 1);
+  EXPECT_THAT(spared(), ElementsAre("model.ckpt-4"));
 }
 
 TEST_F(SpareDir, IsASecondFolder) {

@@ -299,6 +299,14 @@ class FileStorage final : public Storage {
     return folder;
   }
 
+  std::string full_path(const std::string& path) override {
+    std::error_code failed;
+    const std::filesystem::path absolute = std::filesystem::absolute(path, failed);
+    if (failed) return path;  // The working folder was removed.
+    const std::filesystem::path followed = std::filesystem::weakly_canonical(absolute, failed);
+    return Storage::full_path(failed ? absolute.string() : followed.string());
+  }
+
   std::string unique_name() override {
     char text[48];
     std::snprintf(text, sizeof text, "%016llx-%llu", static_cast<unsigned long long>(id_),

@@ -33,6 +33,7 @@ class KillableStorage final : public Storage {
   Result<std::unique_ptr<StorageLock>> lock(const std::string& path, std::string_view note) override;
   Result<std::string> make_temporary_folder(const std::string& prefix) override;
   std::string unique_name() override { return disk_->unique_name(); }
+  std::string full_path(const std::string& path) override { return disk_->full_path(path); }
 
  private:
   friend class KillableFile;

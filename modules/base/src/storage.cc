@@ -1,9 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shoal/base/storage.h"
 
+#include <filesystem>
+
 #include "shoal/base/synced_file.h"
 
 namespace shoal {
+
+std::string Storage::full_path(const std::string& path) {
+  std::string full = std::filesystem::path(join_path("/", path)).lexically_normal().string();
+  while (full.size() > 1 && full.ends_with('/')) full.pop_back();
+  return full;
+}
+
 Result<std::string> Storage::read_all(const std::string& path, uint64_t size_bytes_max) {
   SHOAL_TRY(auto file, open(path));
   if (file->size() > size_bytes_max) {

@@ -1,7 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// The lock of a model_dir. Only one run at a time may write into a model_dir, since two would overwrite each other's
-/// checkpoints.
+/// The locks of a model_dir and of a spare folder. Only one run at a time may write into such a folder, since two would
+/// overwrite each other's checkpoints.
 #include <memory>
 #include <string>
 
@@ -12,5 +12,9 @@ namespace shoal {
 /// Locks `model_dir`, which exists, for this process. Unavailable if another process has locked it; the error names that
 /// process and the time when it did. Null, with a warning, if the file system has no locks.
 Result<std::unique_ptr<StorageLock>> lock_model_dir(Environment& env, const std::string& model_dir);
+
+/// Locks `folder`, a run's folder within RunConfigOptions::spare_dir, in the same way. Unavailable also if the disk is full,
+/// so that the lock's file cannot be made.
+Result<std::unique_ptr<StorageLock>> lock_spare_folder(Environment& env, const std::string& folder);
 
 }  // namespace shoal

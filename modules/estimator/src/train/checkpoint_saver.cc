@@ -185,33 +185,19 @@ Result<void> CheckpointSaver::look_at_place() {
 /// Writes the checkpoint to model_dir. If this fails because of the disk, and there is a spare folder, writes it there.
 Task<Result<void>> CheckpointSaver::write(cluster::Store& store, cluster::Snapshot& snapshot) {
   Result<void> written = co_await write_to_model_dir(store, snapshot);
-  if (options_.spare_dir.empty()) co_return written;
+  if (!options_.spare) co_return written;
   last_is_spared_ = false;
-  if (written) {
-    const int64_t step = int64_t(snapshot.info().global_step);
-    const auto leave = [this, step] { leave_spare_dir(step); };
-    co_await compute(env_, leave);
-    co_return written;
+  if (written || !disk_failed_ || place_unclear_ || written.error().kind() != ErrorKind::kUnavailable) co_return written;
+  Result<void> spared = co_await compute(env_, &SpareFolder::claim, options_.spare);
+  if (spared) {
+    const std::string folder = options_.spare->folder();
+    env_.log().warning(written.error().message() + "; training goes on, and this one is written to the spare folder " +
+                       folder);
+    spared = co_await try_to_write(store, snapshot, folder);
   }
-  if (!disk_failed_ || place_unclear_ || written.error().kind() != ErrorKind::kUnavailable) co_return written;
-  env_.log().warning(written.error().message() + "; training goes on, and this one is written to the spare folder " +
-                     options_.spare_dir);
-  Result<void> spared = co_await try_to_write(store, snapshot, options_.spare_dir);
   last_is_spared_ = bool(spared);
   if (spared) co_return spared;
   co_return std::move(spared).error().with_context(written.error().message() + "; and in the spare folder");
-}
-
-/// Removes the checkpoint in the spare folder, since model_dir now has the checkpoint of `step`. A checkpoint of a later
-/// step stays in the spare folder: this start would have resumed from it, had it been readable. Runs on the compute thread.
-void CheckpointSaver::leave_spare_dir(int64_t step) {
-  if (spare_is_empty_) return;
-  const auto list = checkpoint::read_pointer(env_.storage(), options_.spare_dir);
-  if (!list || (*list && checkpoint::step_of((*list)->newest).value_or(0) > step)) return;
-  const Result<void> removed = checkpoint::remove_listed(env_.storage(), options_.spare_dir);
-  spare_is_empty_ = bool(removed);
-  if (!removed)
-    env_.log().warning_once("spare folder", "the spare folder keeps its checkpoint: " + removed.error().message());
 }
 
 /// Writes to model_dir, and tries again while the folder cannot be reached, for example while a file server starts again.
@@ -242,7 +228,7 @@ Task<Result<void>> CheckpointSaver::write_to_model_dir(cluster::Store& store, cl
 /// Writes the checkpoint. If the previous checkpoint could not be read, writes it again without sharing files of that one.
 Task<Result<void>> CheckpointSaver::try_to_write(cluster::Store& store, cluster::Snapshot& snapshot,
                                                  const std::string& folder) {
-  const bool spare = !options_.spare_dir.empty() && folder == options_.spare_dir;
+  const bool spare = is_spare(folder);
   Result<void> written = co_await try_to_write(store, snapshot, folder, spare ? std::nullopt : options_.sharing);
   if (written || !sharing_failed_) co_return written;
   env_.log().warning(written.error().message() + "; it is written again, whole");
@@ -254,9 +240,8 @@ Task<Result<void>> CheckpointSaver::try_to_write(cluster::Store& store, cluster:
 Task<Result<void>> CheckpointSaver::try_to_write(cluster::Store& store, cluster::Snapshot& snapshot,
                                                  const std::string& folder, std::optional<checkpoint::Sharing> sharing) {
   const int64_t step = int64_t(snapshot.info().global_step);
-  const bool spare = !options_.spare_dir.empty() && folder == options_.spare_dir;
+  const bool spare = is_spare(folder);
   disk_failed_ = sharing_failed_ = false;
-  if (spare) spare_is_empty_ = false;
   std::vector<int> arenas;
   Result<void> added;
   const auto begin = [&]() -> Result<std::unique_ptr<checkpoint::Writer>> {
@@ -294,7 +279,9 @@ Task<Result<void>> CheckpointSaver::try_to_write(cluster::Store& store, cluster:
     checkpoint::CommitOptions options{.keep_max = spare ? 1 : keep_max_};
     if (!spare) options.keeps_for_good = [&rule](const std::string& name) { return rule.keeps(name); };
     options.warn = [this](const std::string& sentence) { env_.log().warning(sentence); };
-    return of_disk(writer->publish(std::move(options)));
+    Result<checkpoint::Saved> saved = of_disk(writer->publish(std::move(options)));
+    if (saved && !spare && options_.spare) options_.spare->model_dir_took(saved->manifest);
+    return saved;
   };
   SHOAL_CO_TRY(const checkpoint::Saved done, co_await compute(env_, publish));
   if (!spare) {

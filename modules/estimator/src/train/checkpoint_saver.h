@@ -14,15 +14,16 @@
 #include "shoal/estimator/hook.h"
 #include "shoal/estimator/interval_timer.h"
 #include "shoal/estimator/run_config.h"
+#include "train/spare_folder.h"
 
 namespace shoal {
 
 struct SaverOptions {
   std::string model_dir;
-  std::string spare_dir = {};  ///< The run's own folder in RunConfigOptions::spare_dir; empty: none.
-  std::string numerics;        ///< The description of the numerics, which is stored with each checkpoint.
-  std::string fingerprint;     ///< The fingerprint of the model, stored with each checkpoint.
-  std::string meaning = {};    ///< Meaning::encode() and encode_rules() of the model, stored with each checkpoint.
+  SpareFolder* spare = nullptr;  ///< Takes the checkpoints that model_dir does not take. Null: there is none.
+  std::string numerics;          ///< The description of the numerics, which is stored with each checkpoint.
+  std::string fingerprint;       ///< The fingerprint of the model, stored with each checkpoint.
+  std::string meaning = {};      ///< Meaning::encode() and encode_rules() of the model, stored with each checkpoint.
   std::string rules = {};
   std::string run = {};  ///< The description of the run (checkpoint::encode_run()), stored with each checkpoint.
   /// Returns an error if the folder is no longer this run's. Called on the compute thread before anything is written and
@@ -57,7 +58,7 @@ class CheckpointSaver {
   Task<Result<void>> save_when_due(cluster::Store& store, LoopContext& context, cluster::Positions own_positions,
                                    std::optional<int64_t> last_step = {});
   /// Saves if the step has moved since the last checkpoint, or if the last checkpoint is only in the spare folder
-  /// (SaverOptions::spare_dir). Does not call end() of the listeners. `last_step`: see save_when_due().
+  /// (SaverOptions::spare). Does not call end() of the listeners. `last_step`: see save_when_due().
   Task<Result<void>> save_if_moved(cluster::Store& store, LoopContext& context, cluster::Positions own_positions,
                                    std::optional<int64_t> last_step = {});
   /// Saves the last checkpoint, unless the newest checkpoint has this step already, and calls end() of the listeners.
@@ -82,12 +83,12 @@ class CheckpointSaver {
   Task<Result<void>> save(cluster::Store& store, LoopContext& context, cluster::Snapshot& snapshot,
                           std::optional<int64_t> last_step);
   Task<Result<void>> end_at(cluster::Store& store, LoopContext& context, uint64_t step);
+  bool is_spare(const std::string& folder) const { return options_.spare && folder == options_.spare->folder(); }
   Task<Result<void>> write(cluster::Store& store, cluster::Snapshot& snapshot);
   Task<Result<void>> write_to_model_dir(cluster::Store& store, cluster::Snapshot& snapshot);
   Task<Result<void>> try_to_write(cluster::Store& store, cluster::Snapshot& snapshot, const std::string& folder);
   Task<Result<void>> try_to_write(cluster::Store& store, cluster::Snapshot& snapshot, const std::string& folder,
                                   std::optional<checkpoint::Sharing> sharing);
-  void leave_spare_dir(int64_t step);
   /// Returns `result`, which a call that writes files has returned. If it is an error, sets disk_failed_.
   template <class T>
   Result<T> of_disk(Result<T> result) {
@@ -110,7 +111,6 @@ class CheckpointSaver {
   bool disk_failed_ = false;     // True if the last save failed because of a file, and not because of a server.
   bool sharing_failed_ = false;  // True if the last save could not read the previous checkpoint.
   uint64_t bytes_written_ = 0;   // How many bytes this start has written in all checkpoints together.
-  bool spare_is_empty_ = false;  // True if it is certain that the spare folder has no checkpoint.
   bool last_is_spared_ = false;  // True if the newest checkpoint is in the spare folder, not in model_dir.
 };
 

@@ -328,7 +328,7 @@ Result<void> make_store(TrainScope& scope, TrainerFolder& folder, const Resumabl
     const checkpoint::Sharing sharing{.bytes_min = host_of(scope.config()).table_bytes_min,
                                       .changes_max = changes_max(bytes)};
     SaverOptions options{.model_dir = scope.model_dir(),
-                         .spare_dir = folder.spare_dir(),
+                         .spare = folder.spare(),
                          .numerics = numerics_text(model.numerics()),
                          .fingerprint = std::to_string(model.graph().fingerprint()),
                          .meaning = model.graph().meaning().encode(),

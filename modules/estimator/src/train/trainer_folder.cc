@@ -223,7 +223,7 @@ checkpoint::WarningSink TrainerFolder::warnings() {
 
 Result<void> TrainerFolder::reopen_checkpoint() {
   auto latest = checkpoint::latest_intact(scope_.env.storage(), scope_.model_dir(), warnings());
-  std::unique_ptr<checkpoint::Reader> reader = newer_in_spare_dir(latest ? latest->get() : nullptr);
+  SHOAL_TRY(std::unique_ptr<checkpoint::Reader> reader, newer_in_spare_dir(latest ? latest->get() : nullptr));
   if (!reader && !latest) return std::move(latest).error();
   if (!reader) reader = std::move(latest).value();
   source_ = reader ? std::make_unique<CheckpointSource>(std::move(reader)) : nullptr;
@@ -231,28 +231,22 @@ Result<void> TrainerFolder::reopen_checkpoint() {
   return {};
 }
 
-/// Each run has its own folder within the spare folder, so jobs that share a disk leave each other's checkpoints alone.
-std::string TrainerFolder::spare_dir_of(const std::string& run) const {
+/// The spare folder of the run with this id. Null if there is none, since `run` is empty or RunConfig::spare_dir() is not set.
+SpareFolder* TrainerFolder::spare_for(const std::string& run) {
   const std::optional<std::string>& folder = scope_.config().spare_dir();
-  return folder && !run.empty() ? join_path(*folder, "run-" + run) : std::string();
+  if (!spare_ && folder && !run.empty()) {
+    spare_ = std::make_unique<SpareFolder>(
+        scope_.env, SpareFolderOptions{.spare_dir = *folder, .run = run, .model_dir = scope_.model_dir()});
+  }
+  return spare_.get();
 }
 
-std::string TrainerFolder::spare_dir() const { return spare_dir_of(run_file_.id); }
-
-/// Opens the checkpoint in the spare folder if it is newer than `newest`, the newest one in model_dir (null: none can be
-/// read). Otherwise returns null. An error of the spare folder is only a warning, since model_dir may have all that
-/// training needs.
-std::unique_ptr<checkpoint::Reader> TrainerFolder::newer_in_spare_dir(const checkpoint::Reader* newest) {
-  Storage& storage = scope_.env.storage();
-  const auto run = checkpoint::read_run(storage, scope_.model_dir());
-  const std::string folder = spare_dir_of(run && *run ? (*run)->id : std::string());
-  if (folder.empty()) return nullptr;
-  Result<std::unique_ptr<checkpoint::Reader>> found = checkpoint::latest_intact(storage, folder, warnings());
-  if (!found) scope_.env.log().warning("the spare folder is left out: " + found.error().message());
-  if (!found || !*found || (newest && (*found)->global_step() <= newest->global_step())) return nullptr;
-  scope_.env.log().warning("training goes on from the spare folder, whose checkpoint could not be written to " +
-                           scope_.model_dir());
-  return std::move(found).value();
+/// Opens the checkpoint in the spare folder if training goes on from there and not from `newest`, the newest checkpoint in
+/// model_dir (null: none can be read). Otherwise returns null.
+Result<std::unique_ptr<checkpoint::Reader>> TrainerFolder::newer_in_spare_dir(const checkpoint::Reader* newest) {
+  const auto run = checkpoint::read_run(scope_.env.storage(), scope_.model_dir());
+  SpareFolder* const spare = spare_for(run && *run ? (*run)->id : std::string());
+  return spare ? spare->newer_than(newest) : std::unique_ptr<checkpoint::Reader>();
 }
 
 CheckpointSource* TrainerFolder::use_checkpoint() {

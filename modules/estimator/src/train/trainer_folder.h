@@ -11,6 +11,7 @@
 #include "shoal/checkpoint/run_file.h"
 #include "task/end_of_job.h"
 #include "train/checkpoint_saver.h"
+#include "train/spare_folder.h"
 #include "train/train_scope.h"
 
 namespace shoal {
@@ -59,8 +60,9 @@ class TrainerFolder {
   bool has_checkpoint() const { return source_ != nullptr; }
   /// The checkpoint that was read last; null without one.
   const CheckpointSource* checkpoint() const { return source_.get(); }
-  /// This run's own folder within RunConfig::spare_dir(); empty: none. Called by the leading task after look().
-  std::string spare_dir() const;
+  /// The folder for checkpoints that model_dir does not take; null without RunConfig::spare_dir(). Called by the leading task
+  /// after look().
+  SpareFolder* spare() { return spare_for(run_file_.id); }
   /// True if this task found an end mark (the file that says that training has ended) when it started, and has not removed
   /// it.
   bool keeps_mark() const { return mark_at_start_ && !run_begun_; }
@@ -83,8 +85,8 @@ class TrainerFolder {
   Result<void> make_and_lock();
   void tell_host(bool trains);
   void remove_what_was_left();
-  std::unique_ptr<checkpoint::Reader> newer_in_spare_dir(const checkpoint::Reader* newest);
-  std::string spare_dir_of(const std::string& run) const;
+  Result<std::unique_ptr<checkpoint::Reader>> newer_in_spare_dir(const checkpoint::Reader* newest);
+  SpareFolder* spare_for(const std::string& run);
   Result<void> take_run(bool trains);
   checkpoint::RunFile adopt_or_begin_run();
   void guess_run();
@@ -95,6 +97,7 @@ class TrainerFolder {
   TrainScope& scope_;
   std::unique_ptr<StorageLock> lock_;
   checkpoint::RunFile run_file_;  // The contents of run.json, in the leading task only.
+  std::unique_ptr<SpareFolder> spare_;
   std::unique_ptr<CheckpointSource> source_;
   bool checkpoint_is_fresh_ = false;
   std::optional<int64_t> max_steps_;

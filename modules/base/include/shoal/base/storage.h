@@ -79,6 +79,10 @@ class Storage {
   virtual Result<std::string> make_temporary_folder(const std::string& prefix) = 0;
   /// Returns a part of a file name that no other call returns, in any process on any machine.
   virtual std::string unique_name() = 0;
+  /// Returns the one path by which other processes and later starts can recognize the file or folder `path`, which need not
+  /// exist: absolute, without "." and "..", and with symbolic links followed. The default is for storages without links and
+  /// without a working folder, where "m" and "/m" are one place.
+  virtual std::string full_path(const std::string& path);
 
   // The functions below call only the virtual functions above.
   Result<std::string> read_all(const std::string& path, uint64_t size_bytes_max = uint64_t(1) << 30);

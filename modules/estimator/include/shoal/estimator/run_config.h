@@ -175,8 +175,10 @@ struct RunConfigOptions {
   /// full, say), it goes to a folder of this run in spare_dir, and training continues; events that cannot be written are
   /// dropped, and no evaluation uses such a checkpoint. Each later checkpoint tries model_dir first; the first success
   /// deletes the one in spare_dir. A start resumes from spare_dir if the checkpoint there is newer than those of model_dir,
-  /// or if those are damaged. If the last checkpoint lies in spare_dir, training ends with Unavailable; a later start with
-  /// room in model_dir completes the run. Default: a checkpoint that cannot be written ends training.
+  /// or if those are damaged. It leaves that checkpoint where it is, with a warning, if it belongs to another folder (of
+  /// which model_dir is a copy), or if model_dir was trained without spare_dir meanwhile; a folder that was moved finds its
+  /// checkpoint. If the last checkpoint lies in spare_dir, training ends with Unavailable; a later start with room in
+  /// model_dir completes the run. Default: a checkpoint that cannot be written ends training.
   std::optional<std::string> spare_dir = {};
   /// Writes a checkpoint every this many global steps, >= 0 (0: never by steps). Only this or save_checkpoints_secs may
   /// have a value. If both are unset, a checkpoint is written every 600 s; if one is None and the other unset, none is.

@@ -33,6 +33,7 @@ class ForwardingStorage : public Storage {
     return disk_->make_temporary_folder(prefix);
   }
   std::string unique_name() override { return disk_->unique_name(); }
+  std::string full_path(const std::string& path) override { return disk_->full_path(path); }
 
  protected:
   const std::shared_ptr<Storage> disk_;
