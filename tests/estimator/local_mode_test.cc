@@ -285,6 +285,37 @@ TEST_F(LocalMode, AnErrorOfTheEvaluationOrAnExporterEndsTraining) {
   EXPECT_THAT(evaluations(), ElementsAre(10));
 }
 
+/// The same command, started again, makes what is missing, once.
+TEST_F(LocalMode, ALastEvaluationThatFailedIsMadeByTheNextStart) {
+  struct FailsAtTheEnd : RecordingExporter {
+    std::optional<std::string> export_model(const ExportRequest& request) override {
+      if (request.is_the_final_export && fails) throw std::domain_error("no room");
+      return RecordingExporter::export_model(request);
+    }
+    bool fails = true;
+  };
+  const auto failing = std::make_shared<FailsAtTheEnd>();
+  EXPECT_THROW(run({.max_steps = 12}, {.exporters = {failing}}), std::domain_error);
+  EXPECT_THROW(run({.max_steps = 12}, {.exporters = {failing}}), std::domain_error);
+  failing->fails = false;
+  const auto result = run({.max_steps = 12}, {.exporters = {failing}});
+  EXPECT_EQ(result.metrics, (Metrics{{"loss", 0.5}, {"global_step", 12}}));
+  EXPECT_THAT(result.exports, ElementsAre("12 final"));
+  EXPECT_EQ(place.report.metrics, *result.metrics);
+  EXPECT_EQ(place.log.count('I', "the last evaluation is missing"), 2);
+  EXPECT_EQ(train_input.calls, 1) << "nothing was trained again";
+  EXPECT_EQ(run({.max_steps = 12}, {.exporters = {failing}}).metrics, std::nullopt);
+  EXPECT_THAT(failing->calls, ElementsAre("10", "12 final"));
+}
+
+/// Estimator::train() makes no evaluation, so none is missing.
+TEST_F(LocalMode, TrainingWithoutEvaluationsLeavesNoneToMake) {
+  Estimator estimator = place.estimator(counting_model, {.save_checkpoints_steps = 10});
+  estimator.train(train_input, {.max_steps = 12});
+  EXPECT_EQ(run({.max_steps = 12}, {}).metrics, std::nullopt);
+  EXPECT_THAT(exporter->calls, IsEmpty());
+}
+
 TEST_F(LocalMode, StartingRemovesTheMarkOfTheRunBefore) {
   run({.max_steps = 12}, {});
   const auto mark = end_mark(place.model_dir());

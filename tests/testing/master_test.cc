@@ -301,19 +301,23 @@ TEST(Master, KilledInAnEvaluationGoesOnFromTheServers) {
   }
 }
 
-/// As a local run that had come to its end (LO-3): there is nothing to do.
-TEST(Master, KilledInItsLastEvaluationHasNothingLeftToDo) {
+/// Nothing is left to train (LO-3), but the last evaluation and its exports are missing.
+TEST(Master, KilledInItsLastEvaluationMakesItAgain) {
   World world(steps_of_a_second());
+  const auto exporter = std::make_shared<NotingExporter>();
   const auto evaluation = std::make_shared<BeforeEvaluation>(1, [&] {
     world.spend(kMaster, 300s);
     world.after(100s, [&] { world.kill(kMaster); });
     world.after(105s, [&] { world.start(kMaster); });
   });
-  world.add_cluster("master,ps:1", SmallJob{.max_steps = 15, .eval_listener = evaluation}, impatient(100));
+  const SmallJob job{.max_steps = 15, .exporters = {exporter}, .eval_listener = evaluation};
+  world.add_cluster("master,ps:1", job, impatient(100));
   ASSERT_TRUE(world.run()) << world.report();
   expect_all_ended_well(world);
   EXPECT_EQ(world.count_log("training finished before"), 1u) << world.report();
   EXPECT_EQ(end_mark(world)->global_step, 15);
+  ASSERT_FALSE(exporter->calls.empty()) << world.report();
+  EXPECT_EQ(exporter->calls.back(), std::pair(int64_t(15), true));
 }
 
 /// A job that can go on: the master, started again, would wait for servers that are gone, if these did not wait for it.

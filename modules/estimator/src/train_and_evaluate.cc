@@ -87,6 +87,7 @@ Result<TrainAndEvaluateResult> run_local(Environment& env, const Call& call) {
                              .steps = {},
                              .hooks = call.train.hooks,
                              .listeners = std::move(listeners),
+                             .missed_evaluation = evaluation.get(),
                              .types_from = &call.eval.input_fn,
                              .before_training = [&call] { return check_obstacles(call.estimator, call.eval); },
                              .write_end_mark = true};
@@ -96,7 +97,7 @@ Result<TrainAndEvaluateResult> run_local(Environment& env, const Call& call) {
   if (!outcome) return outcome.error();
   TaskReport report = report_of(*outcome, call.config());
   TrainAndEvaluateResult result;
-  if (!outcome->nothing_to_do) {
+  if (!outcome->nothing_to_do || evaluation->evaluating().metrics()) {
     evaluation->evaluating().warn_about_final_exporters(env.log());
     result.metrics = evaluation->evaluating().metrics();
     result.exports = evaluation->evaluating().exports();
@@ -121,6 +122,7 @@ Result<TrainAndEvaluateResult> run_trainer(Environment& env, const Call& call,
                              .hooks = call.train.hooks,
                              .listeners = std::move(listeners),
                              .last_evaluation = evaluation.get(),
+                             .missed_evaluation = evaluation.get(),
                              .types_from = &call.eval.input_fn,
                              .before_training = [&call, chief]() -> Result<void> {
                                if (!chief) return {};
@@ -132,7 +134,7 @@ Result<TrainAndEvaluateResult> run_trainer(Environment& env, const Call& call,
     return interrupted_before_training(call);
   if (!outcome) return outcome.error();
   TaskReport report = report_of(*outcome, call.config());
-  if (evaluation && !outcome->nothing_to_do) {
+  if (evaluation && (!outcome->nothing_to_do || evaluation->evaluating().metrics())) {
     evaluation->evaluating().warn_about_final_exporters(env.log());
     report.metrics = evaluation->evaluating().metrics().value_or(Metrics());
   }

@@ -2,9 +2,17 @@
 #include "evaluate/local_evaluation.h"
 
 #include "evaluate/evaluation_notes.h"
+#include "shoal/base/synced_file.h"
 #include "shoal/checkpoint/directory.h"
+#include "shoal/checkpoint/manifest.h"
 
 namespace shoal {
+namespace {
+
+/// An empty file in model_dir. It is there from a run's first checkpoint until the last evaluation is complete.
+constexpr const char* kEvaluationDue = "evaluation_due";
+
+}  // namespace
 
 bool LocalEvaluation::after_save(RunContext& context, uint64_t step, const std::string& prefix) {
   // The checkpoint is in the spare folder because model_dir cannot be written. Results could not be written there either.
@@ -15,6 +23,7 @@ bool LocalEvaluation::after_save(RunContext& context, uint64_t step, const std::
   newest_prefix_ = prefix;
   if (!first_step_) {
     first_step_ = step;
+    note_last_is_due();
     return false;
   }
   if (env_.leaving().stop_requested()) return false;  // This task is being restarted, and evaluates later.
@@ -63,16 +72,44 @@ void LocalEvaluation::tell_of_last_step(uint64_t step) {
 }
 
 void LocalEvaluation::evaluate_end(uint64_t step, const StopToken& stop) {
-  if (told_to_end_) return end_step_.reset();
+  if (told_to_end_) return last_is_done();
   if (last_step_ != step) {
-    if (!value_or_raise(evaluating_.may_look(env_.log()))) return end_step_.reset();
+    if (!value_or_raise(evaluating_.may_look(env_.log()))) return last_is_done();
     if (skipped_step_ == step)
       env_.log().info("evaluation of " + newest_prefix_ + " after all: training has ended with it");
     evaluate(step, stop);
     if (last_step_ != step) return;  // `stop` has ended the evaluation early; evaluate_last() repeats it.
   }
   tell_of_last_step(step);
+  last_is_done();
+}
+
+Result<void> LocalEvaluation::make_up_for_last() {
+  if (!env_.storage().exists(join_path(model_dir_, kEvaluationDue))) return {};
+  SHOAL_TRY(const std::optional<std::string> newest, checkpoint::latest(env_.storage(), model_dir_));
+  if (!newest) return {};
+  const std::optional<int64_t> step = checkpoint::step_of(std::string_view(*newest).substr(newest->rfind('/') + 1));
+  if (!step) return {};
+  env_.log().info("the last evaluation is missing: the process that trained ended before it was complete; it is made now");
+  env_.sometimes("local.last_evaluation_made_up_for");
+  newest_prefix_ = *newest;
+  return call_user("the last evaluation",
+                   [&] { evaluate_end(uint64_t(*step), last_ == Last::kInTraining ? cancel_ : env_.interrupted()); });
+}
+
+/// If the file cannot be made, a start after a failure finds no last evaluation to make up for. That is no reason to end the
+/// training.
+void LocalEvaluation::note_last_is_due() {
+  const Result<void> made = write_synced(env_.storage(), join_path(model_dir_, kEvaluationDue), "");
+  if (!made) env_.log().warning(made.error().message());
+}
+
+void LocalEvaluation::last_is_done() {
   end_step_.reset();
+  const std::string due = join_path(model_dir_, kEvaluationDue);
+  if (!env_.storage().exists(due)) return;
+  const Result<void> removed = env_.storage().remove(due);
+  if (!removed) env_.log().warning(removed.error().message());
 }
 
 /// Checks that the checkpoint to evaluate is still the newest one in the folder. An evaluation must use the checkpoint that

@@ -42,6 +42,9 @@ class LocalEvaluation final : public CheckpointListener {
   void set_ending(bool ending) { ending_ = ending; }
   /// For Last::kAfterTheJobsEnd: makes the last evaluation, unless end() has completed it. Call it on the compute thread.
   Result<void> evaluate_last();
+  /// For a start that finds nothing left to train: makes the last evaluation, with its exports, if the start that trained
+  /// ended before it was complete (it failed or was killed). Call it on the compute thread, while the folder is locked.
+  Result<void> make_up_for_last();
 
   const Evaluating& evaluating() const { return evaluating_; }
 
@@ -51,6 +54,8 @@ class LocalEvaluation final : public CheckpointListener {
   void evaluate_end(uint64_t step, const StopToken& stop);
   bool may_wait_for_the_end(uint64_t step) const;
   void tell_of_last_step(uint64_t step);
+  void note_last_is_due();
+  void last_is_done();
 
   Environment& env_;
   const std::string model_dir_;

@@ -26,6 +26,8 @@ struct TrainRequest {
   std::vector<std::shared_ptr<CheckpointListener>> listeners;
   /// The listener that makes its last evaluation after the job has ended; null: there is none.
   LocalEvaluation* last_evaluation = nullptr;
+  /// The listener that makes up for the last evaluation of an earlier start, if this start has nothing to train. Null: none.
+  LocalEvaluation* missed_evaluation = nullptr;
   /// Another input, which tells the types of features and labels if the training input turns out to be empty. Null: none.
   const InputFn* types_from = nullptr;
   /// If there is something to train, this is called once before the first step, on the compute thread. An error ends the

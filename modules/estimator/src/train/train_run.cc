@@ -10,9 +10,9 @@
 #include "task/give_way.h"
 #include "task/task_network.h"
 #include "train/keep_weights.h"
-#include "train/worker_rest.h"
 #include "train/training_warnings.h"
 #include "train/wait_for_workers.h"
+#include "train/worker_rest.h"
 
 namespace shoal {
 namespace {

@@ -62,6 +62,9 @@ Task<Result<TrainOutcome>> TrainTask::run_steps() {
   if (finished_before) {
     env.sometimes("training.nothing_to_do");
     SHOAL_CO_TRY_VOID(co_await end_.nothing_to_do());
+    if (LocalEvaluation* const missed = scope_.request.missed_evaluation) {
+      SHOAL_CO_TRY_VOID(co_await compute(env, &LocalEvaluation::make_up_for_last, missed));
+    }
     TrainOutcome outcome = end_.outcome();
     outcome.nothing_to_do = true;
     co_return outcome;
