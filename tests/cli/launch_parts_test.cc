@@ -335,12 +335,12 @@ TEST(LaunchResults, AreThoseOfAllTasks) {
       folder.write("damaged", "{\"accuracy\": "),
       folder.write("list", "[1]"),
       folder / "none"};
-  const Json results = results_of(*storage, files);
-  EXPECT_EQ(results.dump(),
+  const JobResults results = results_of(*storage, files);
+  EXPECT_EQ(results.json.dump(),
             R"({"accuracy":0.98765,"loss":0.5,"errors":12,"global_step":200,"examples_per_second":15.0,"seconds":4.0})");
   EXPECT_EQ(results_text(results), "Evaluated at global step 200: accuracy 0.9877, loss 0.5, errors 12");
   EXPECT_EQ(results_text(results_of(*storage, std::span(files).first(2))), "");
-  EXPECT_EQ(results_text(Json::object()), "");
+  EXPECT_EQ(results_text({}), "");
 }
 
 TEST(LaunchResults, SayThatTheJobWasInterrupted) {
@@ -362,7 +362,8 @@ TEST(LaunchResults, AreThoseOfTasksThatDidNotFail) {
       folder.write("worker-0", R"({"status": "failed", "error": "no disk", "global_step": 900, "accuracy": 0.1})"),
       folder.write("evaluator-0",
                    R"({"status": "complete", "loss": 0.5, "last": {"loss": 0.5}, "export": "m/export/best/1"})")};
-  EXPECT_EQ(results_of(*storage, files), json::parse_in_order(R"({"loss": 0.5, "status": "complete", "global_step": 200,
+  EXPECT_EQ(results_of(*storage, files).json,
+            json::parse_in_order(R"({"loss": 0.5, "status": "complete", "global_step": 200,
       "last": {"loss": 0.5}, "trial": "3", "export": "m/export/best/1"})"));
   EXPECT_EQ(failure_of(*storage, files[0]), std::nullopt);
   EXPECT_EQ(failure_of(*storage, files[1]), "no disk");
@@ -379,7 +380,7 @@ TEST(LaunchResults, OfAnInterruptedOrFailedJobSaySo) {
   const std::vector<std::string> files{
       folder.write("chief-0", R"({"status": "interrupted", "interrupted": true, "global_step": 5})"),
       folder.write("evaluator-0", R"({"status": "complete", "loss": 0.5})")};
-  const Json results = results_of(*storage, files);
+  const Json results = results_of(*storage, files).json;
   EXPECT_EQ(results["status"], "interrupted");
   EXPECT_EQ(failed_results(results, "chief 0: why"),
             json::parse_in_order(R"({"loss": 0.5, "status": "failed", "global_step": 5, "error": "chief 0: why"})"));
@@ -394,12 +395,81 @@ TEST(LaunchResults, WhatSaysOfWhichRunTheyAreIsNoResult) {
       folder.write(
           "evaluator-0",
           R"({"loss": 0.5, "global_step": 200, "best": {"loss": 0.25}, "model_dir": "m", "seed": 7, "version": "0.1.0"})")};
-  const Json results = results_of(*storage, files);
+  const JobResults results = results_of(*storage, files);
   EXPECT_EQ(results_text(results), "Evaluated at global step 200: loss 0.5");
-  EXPECT_EQ(results["best"]["loss"], 0.25);
-  EXPECT_EQ(results["model_dir"], "m");
-  EXPECT_EQ(results["flags"]["batch"], 8);
+  EXPECT_EQ(results.json["best"]["loss"], 0.25);
+  EXPECT_EQ(results.json["model_dir"], "m");
+  EXPECT_EQ(results.json["flags"]["batch"], 8);
+  EXPECT_EQ(results.json["seed"], 7);
+}
+
+// Nothing was left to train: the chief alone reports the flags of the start that trained.
+TEST(LaunchResults, HaveTheFlagsOfTheLeader) {
+  const TemporaryFolder folder;
+  const auto storage = make_file_storage();
+  const std::string others = R"({"flags": {"steps": 200}, "seed": 9, "version": "0.2.0", "loss": 0.5, "global_step": 301})";
+  const std::vector<std::string> files{
+      folder.write("chief-0", R"({"status": "complete", "flags": {"steps": 300}, "seed": 7, "version": "0.1.0"})"),
+      folder.write("worker-0", others), folder.write("evaluator-0", others)};
+  const Json results = results_of(*storage, files).json;
+  EXPECT_EQ(results["flags"]["steps"], 300);
   EXPECT_EQ(results["seed"], 7);
+  EXPECT_EQ(results["version"], "0.1.0");
+  EXPECT_EQ(results["loss"], 0.5);
+  const Json leaderless = results_of(*storage, std::vector<std::string>{folder / "none", files[2]}).json;
+  EXPECT_EQ(leaderless["flags"]["steps"], 200);
+  // A chief that failed knows these, too.
+  folder.write("chief-0", R"({"status": "failed", "error": "no disk", "flags": {"steps": 300}, "seed": 7})");
+  EXPECT_EQ(results_of(*storage, files).json["flags"]["steps"], 300);
+}
+
+TEST(LaunchResults, HaveTheStatusOfTheLeader) {
+  const TemporaryFolder folder;
+  const auto storage = make_file_storage();
+  const std::string interrupted = R"({"status": "interrupted", "interrupted": true, "global_step": 200})";
+  const std::string complete = R"({"status": "complete", "global_step": 600})";
+  const auto results = [&](const std::string& chief, const std::string& worker) {
+    return results_of(*storage, std::vector<std::string>{folder.write("chief-0", chief), folder.write("worker-0", worker)});
+  };
+  const JobResults of_complete = results(complete, interrupted);
+  EXPECT_EQ(of_complete.json, json::parse_in_order(complete));
+  EXPECT_EQ(results_text(of_complete), "");
+  EXPECT_EQ(results(interrupted, complete).json["status"], "interrupted");
+  EXPECT_EQ(results_text(results(interrupted, complete)), "Interrupted at global step 600");
+  EXPECT_EQ(results("", interrupted).json["status"], "interrupted");  // The chief could not report anything.
+  EXPECT_EQ(interrupted_results(Json::object()), json::parse_in_order(R"({"status": "interrupted", "interrupted": true})"));
+}
+
+// A signal to the evaluator alone ended it early.
+TEST(LaunchResults, SayWhichStepWasEvaluated) {
+  const TemporaryFolder folder;
+  const auto storage = make_file_storage();
+  const auto results = [&](const std::string& chief, const std::string& evaluator) {
+    return results_of(*storage,
+                      std::vector<std::string>{folder.write("chief-0", chief), folder.write("evaluator-0", evaluator)});
+  };
+  const auto unevaluated = [&](const std::string& chief, const std::string& evaluator) {
+    return unevaluated_text(results(chief, evaluator), "evaluator 0");
+  };
+  const std::string complete = R"({"status": "complete", "global_step": 601})";
+  const std::string early =
+      R"({"loss": 0.5, "global_step": 0, "status": "complete", "last": {"loss": 0.5, "global_step": 0}})";
+  const std::string last = R"({"loss": 0.5, "global_step": 601})";
+  EXPECT_EQ(results_text(results(complete, early)), "Evaluated at global step 0: loss 0.5");
+  EXPECT_EQ(results(complete, early).json["global_step"], 601);
+  EXPECT_EQ(
+      unevaluated(complete, early),
+      "global step 601, where training ended, was not evaluated; evaluator 0 ended after it had evaluated global step 0");
+  EXPECT_EQ(unevaluated(complete, R"({"status": "complete"})"),
+            "global step 601, where training ended, was not evaluated; evaluator 0 ended before it had evaluated anything");
+  EXPECT_EQ(unevaluated(complete, last), "");
+  EXPECT_EQ(unevaluated("", early), "");
+  EXPECT_EQ(unevaluated(R"({"status": "interrupted", "interrupted": true, "global_step": 601})", early), "");
+  // An earlier start evaluated the last step.
+  EXPECT_EQ(unevaluated(R"({"status": "complete", "global_step": 601, "last": {"global_step": 601}})", "{}"), "");
+  // In the report of a master, `last` says which step was evaluated.
+  const std::string master = R"({"loss": 0.5, "global_step": 601, "last": {"loss": 0.5, "global_step": 300}})";
+  EXPECT_EQ(results_text(results(master, "")), "Evaluated at global step 300: loss 0.5");
 }
 
 }  // namespace

@@ -205,7 +205,7 @@ TEST(LaunchPolicy, ALastEvaluationThatFailsIsTheJobsStatus) {
   Job job;
   job.end(kChief, status(0));
   job.end(kEvaluator, status(4));
-  EXPECT_THAT(job.said(), HasSubstr("the model is trained, and its last checkpoint was not evaluated"));
+  EXPECT_THAT(job.said(), HasSubstr("the model is trained, but its last evaluation or an export of it is missing"));
   EXPECT_EQ(job.status_of_job(), std::nullopt);  // The others leave by themselves.
   job.end(kPs, status(0));
   job.end(kWorker, status(0));
@@ -251,8 +251,11 @@ TEST(LaunchPolicy, AnInterruptedJobRestartsNothingAndTellsOfAFailure) {
   job.deeds();
   job.interrupt(SIGTERM);
   job.deeds();
+  job.said();
   job.end(kWorker, status(0));
+  EXPECT_EQ(job.said(), "");
   job.end(kChief, status(5));
+  EXPECT_EQ(job.said(), "chief 0 ended with status 5\n");
   job.end(kEvaluator, status(0));
   EXPECT_EQ(job.waiting(), PolicyOptions().servers_alone);
   job.end(kPs, status(1));
@@ -266,10 +269,36 @@ TEST(LaunchPolicy, WhoDiesOfTheSignalThatAsksItToLeaveHasLeft) {
     Job job;
     job.deeds();
     job.interrupt(SIGINT);
+    job.said();
     for (const size_t other : {kPs, kWorker, kChief, kEvaluator}) {
       job.end(other, other == task ? killed(SIGTERM) : status(0));  // Over ssh it is always SIGTERM.
     }
-    EXPECT_EQ(job.status_of_job(), task == kChief ? 1 : 0);
+    EXPECT_EQ(job.status_of_job(), 0);
+    EXPECT_EQ(job.policy().trained(), task != kChief);
+    EXPECT_EQ(job.said(), "");
+  }
+}
+
+TEST(LaunchPolicy, AChiefThatTrainsAndDiesOfTheSignalHasFailed) {
+  Job job;
+  job.interrupt(SIGTERM);
+  job.said();
+  for (const size_t task : {kPs, kWorker, kEvaluator}) job.end(task, status(0));
+  job.end(kChief, {.signal = SIGTERM, .was_at_work = true});
+  EXPECT_EQ(job.status_of_job(), 1);
+  EXPECT_EQ(job.said(), "chief 0 was ended by signal 15 (Terminated)\n");
+}
+
+// The server handles signals already, and waits for a chief that did not yet.
+TEST(LaunchPolicy, AServerWhoseChiefDiedOfTheSignalHasNothingToLose) {
+  for (const Ending& ending : {status(1), killed(SIGKILL)}) {
+    Job job;
+    job.interrupt(SIGTERM);
+    job.end(kChief, killed(SIGTERM));
+    job.end(kWorker, status(0));
+    job.end(kEvaluator, status(0));
+    job.end(kPs, ending);
+    EXPECT_EQ(job.status_of_job(), 0);
   }
 }
 
@@ -379,7 +408,9 @@ TEST(LaunchPolicy, KillsWhoHeedsNoSignal) {
   job.deeds();
   ASSERT_TRUE(job.wait(seconds(7)));
   EXPECT_THAT(job.deeds(), ElementsAre("send 9 to 0", "send 9 to 1", "send 9 to 2", "send 9 to 3"));
+  job.said();
   job.end_all(killed(SIGKILL));
+  EXPECT_EQ(job.said(), "");  // The launcher has said already whom it kills.
   EXPECT_EQ(job.status_of_job(), 1);
 }
 
@@ -427,9 +458,19 @@ TEST(LaunchPolicy, ASignalWhilePortsAreChosenEndsTheJob) {
   job.end(kWorker, {.status = 1, .port_taken = true});
   job.interrupt(SIGINT);
   job.deeds();
+  job.said();
   for (const size_t task : {kChief, kPs, kEvaluator}) job.end(task, killed(SIGKILL));
   EXPECT_THAT(job.deeds(), IsEmpty());
-  EXPECT_EQ(job.status_of_job(), 1);
+  EXPECT_EQ(job.said(), "");
+  EXPECT_EQ(job.status_of_job(), 0);  // The launcher itself has killed them, to choose ports.
+}
+
+TEST(LaunchPolicy, ASignalThatMeansLeaveGivesWayWhilePortsAreChosen) {
+  Job job({.terminate_means_leave = true});
+  job.end(kWorker, {.status = 1, .port_taken = true});
+  job.interrupt(SIGTERM);
+  for (const size_t task : {kChief, kPs, kEvaluator}) job.end(task, killed(SIGKILL));
+  EXPECT_EQ(job.status_of_job(), 143);
 }
 
 TEST(LaunchPolicy, ChaosCountsAsNoFailure) {
@@ -448,6 +489,16 @@ TEST(LaunchPolicy, ChaosCountsAsNoFailure) {
   }
   job.end(kChief, status(0));
   EXPECT_FALSE(job.wait(seconds(9))) << "none once the model is trained";
+}
+
+TEST(LaunchPolicy, ChaosCountsAsNoFailureOfAnInterruptedJobEither) {
+  Job job({.chaos = Chaos{.every = seconds(10), .seed = 3}});
+  job.deeds();
+  job.wait(seconds(15));
+  const size_t victim = size_t(job.deeds()[0].back() - '0');
+  job.interrupt(SIGINT);
+  for (const size_t task : {kChief, kPs, kWorker, kEvaluator}) job.end(task, task == victim ? killed(SIGKILL) : status(0));
+  EXPECT_EQ(job.status_of_job(), 0);
 }
 
 TEST(LaunchPolicy, AFailureOfATaskThatChaosMissedCounts) {

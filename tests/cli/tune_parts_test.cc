@@ -1,10 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Parts of `shoal tune`: the command of a trial, what a trial leaves, the lock of its processes, and its tables.
 #include <cmath>
+#include <filesystem>
 
 #include "fixture.h"
+#include "launch/inbox.h"
 #include "shoal/base/storage.h"
 #include "shoal/estimator/export_names.h"
+#include "tune/running_trial.h"
 #include "tune/search_table.h"
 #include "tune/trial_command.h"
 #include "tune/trial_process.h"
@@ -15,6 +18,7 @@ namespace {
 
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Pair;
 
 tuning::Space space_of(const std::vector<std::string>& texts) {
   std::vector<tuning::Parameter> parameters;
@@ -35,8 +39,10 @@ TEST(TrialCommand, GivesParametersFolderAndThreads) {
   EXPECT_THAT(
       trial_words(random_search({"./train", "--data-dir", "d"}), kTrial),
       ElementsAre("./train", "--data-dir", "d", "--lr=0.5", "--optimizer=a b", "--model-dir=s/trials/0007", "--threads=1"));
-  EXPECT_THAT(trial_variables(random_search({"./train"}), 7),
-              ElementsAre(std::pair("SHOAL_TRIAL", "7"), std::pair("SHOAL_REPORT_FILE", "s/trials/0007/report.json")));
+  EXPECT_THAT(
+      trial_variables(*make_file_storage(), random_search({"./train"}), 7),
+      ElementsAre(Pair("SHOAL_TRIAL", "7"),
+                  Pair("SHOAL_REPORT_FILE", (std::filesystem::current_path() / "s/trials/0007/report.json").string())));
 }
 
 TEST(TrialCommand, TellsTrialsThatMayEndEarlyWhenToEvaluate) {
@@ -98,13 +104,51 @@ TEST_F(TrialResults, ReadsAReport) {
 TEST_F(TrialResults, FindsTheLastWordsOfALog) {
   const auto words = [&](const std::string& text) {
     write("log", text);
-    return last_words(*storage_, folder + "/log");
+    return last_words(*storage_, folder + "/log", 0);
   };
   EXPECT_EQ(words(""), "");
   EXPECT_EQ(words("a\nb\n\n"), "b");
   EXPECT_EQ(words("[chief] error: it broke\nmore\n"), "it broke");
   EXPECT_EQ(words(std::string(1 << 20, 'x')).size(), 1000u);
-  EXPECT_EQ(last_words(*storage_, folder + "/nowhere"), "");
+  EXPECT_EQ(last_words(*storage_, folder + "/nowhere", 0), "");
+  // An earlier attempt wrote the first 12 bytes.
+  write("log", "error: full\nstep 2\n");
+  EXPECT_EQ(last_words(*storage_, folder + "/log", 12), "step 2");
+  EXPECT_EQ(last_words(*storage_, folder + "/log", 99), "");
+}
+
+/// Attempts of a trial whose program is a script of the shell.
+class TrialAttempts : public TrialResults {
+ protected:
+  tuning::AttemptEnd run(const std::string& script) {
+    options_.folder = folder;
+    options_.header.metric = "loss";
+    options_.header.program = {"sh", "-c", script};
+    auto running = RunningTrial::start(*storage_, options_, "/bin/sh", {.number = 7}).value();
+    if (!running) return {.error = "an earlier attempt still runs"};
+    const SteadyTime limit = launch::steady_now() + std::chrono::seconds(60);
+    while (!running->is_gone() && launch::steady_now() < limit) running->group().look();
+    return running->attempt_end();
+  }
+
+  TuneOptions options_ = random_search({});
+};
+
+TEST_F(TrialAttempts, SayWhichSignalEndedThem) {
+  const tuning::AttemptEnd killed = run("echo checkpoint written; kill -9 $$");
+  EXPECT_EQ(killed.status, 128 + 9);
+  EXPECT_EQ(killed.error, "it was ended by signal 9 (Killed); last in its log: checkpoint written");
+  EXPECT_EQ(run("kill -9 $$").error,
+            "it was ended by signal 9 (Killed)");  // What the attempt before wrote is not repeated.
+}
+
+TEST_F(TrialAttempts, SayWhyTheyFailed) {
+  EXPECT_EQ(run("echo 'error: no data'; exit 2").error, "no data");
+  EXPECT_EQ(run("exit 7").error, "it ended with status 7");
+  EXPECT_THAT(run("exit 0").error, HasSubstr("there is no metric loss (--metric); it has reported nothing"));
+  const tuning::AttemptEnd interrupted = run("echo '{\"interrupted\": true}' > $SHOAL_REPORT_FILE");
+  EXPECT_TRUE(interrupted.interrupted);
+  EXPECT_EQ(interrupted.error, "");
 }
 
 TEST_F(TrialResults, FindsTheNewestExport) {

@@ -216,6 +216,9 @@ class Search(unittest.TestCase):
         rows = self.table()
         self.assertEqual([row["state"] for row in rows], ["complete", "failed", "failed", "failed", "complete"])
         self.assertEqual([row["attempts"] for row in rows], ["2", "2", "1", "1", "1"])
+        aborted = [record for record in self.records("ended") if record["trial"] == 0][0]
+        self.assertEqual((aborted["outcome"], aborted["status"]), ("retry", 128 + signal.SIGABRT))
+        self.assertIn("it was ended by signal 6 (Aborted)", aborted["error"])
         self.assertIn("this trial always fails", rows[1]["error"])
         self.assertIn("this trial can never work", rows[2]["error"])
         self.assertEqual([row["status"] for row in rows], ["0", "1", "2", "3", "0"])

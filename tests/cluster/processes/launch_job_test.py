@@ -104,6 +104,33 @@ class LaunchJob(JobTest):
             self.assertGreater(results["accuracy"], 0)
             self.assertGreater(results["examples_per_second"], 0)
 
+    def test_results_of_a_complete_run_have_the_flags_of_the_start_that_trained(self):
+        with Job() as job:
+            options = ["--json", "--ps", "1", "--workers", "1", "--evaluator"]
+            flags = ["--strategy", "sync", "--learning-rate"]
+            first = self.run_to_end(job, options, *flags, "0.1", "--steps", "40")
+            again = self.run_to_end(job, options, *flags, "0.5", "--steps", "20")
+            self.assertEqual(again.returncode, 0, again.stderr)
+            self.assertRegex(again.stderr, "so these flags had no effect: .*learning-rate, steps")
+            first, again = json.loads(first.stdout), json.loads(again.stdout)
+            self.assertEqual(again["flags"], first["flags"])
+            self.assertEqual(again["accuracy"], first["accuracy"])
+
+    def test_a_worker_and_an_evaluator_that_leave_alone_do_not_interrupt_the_job(self):
+        with Job() as job:
+            launch = self.start(job, ["--ps", "1", "--workers", "1", "--evaluator"], "--steps", "300", "--step-ms", "20",
+                                "--save-checkpoints-steps", str(FOREVER), "--throttle-secs", "0", "--strategy", "async")
+            launch.wait_for(r"\[worker 0\] .*at step (\d+)")
+            evaluated = launch.wait_for(r"\[evaluator 0\] .*evaluation: .*global_step = (\d+)")[1]
+            for role in ("worker", "evaluator"):
+                os.kill(self.task_of(job, role), signal.SIGTERM)
+            self.assertEqual(launch.wait(SECONDS_MAX), 0)
+            self.assertEqual(job.finished()["reason"], "max_steps")
+            text = launch.text()
+            self.assertRegex(text, rf"\[launch\] global step \d+, where training ended, was not evaluated; "
+                                   rf"evaluator 0 ended after it had evaluated global step {evaluated}\n")
+            self.assertRegex(text, rf"\nEvaluated at global step {evaluated}: accuracy .*\n$")
+
     def test_a_wrong_flag_is_told_once_and_not_retried(self):
         with Job() as job:
             ended = self.run_to_end(job, ["--ps", "1"], "--no-such-flag")
@@ -129,9 +156,7 @@ class LaunchJob(JobTest):
                                 "--strategy", "sync", "--save-checkpoints-steps", "1000")
             launch.wait_for(STEP)
             launch.wait_for(r"\[chief 0\] .*at step (\d\d)")
-            servers = [pid for pid in self.tasks_of(job) if b'"type":"ps"' in pathlib.Path(f"/proc/{pid}/environ").read_bytes()]
-            self.assertEqual(len(servers), 1)
-            os.kill(int(servers[0]), signal.SIGKILL)
+            os.kill(self.task_of(job, "ps"), signal.SIGKILL)
             self.assertEqual(launch.wait(SECONDS_MAX), 0)
             text = launch.text()
             fell = re.search(r"\[chief 0\] .*global step goes back from (\d+) to (\d+)", text)
@@ -164,6 +189,13 @@ class LaunchJob(JobTest):
                 time.sleep(0.05)
             self.assertEqual(job.finished()["reason"], "interrupted")
             self.assertGreater(job.newest_step(), 0)
+
+    def task_of(self, job, role):
+        """The one process of that role."""
+        mark = f'"type":"{role}"'.encode()
+        found = [int(pid) for pid in self.tasks_of(job) if mark in pathlib.Path(f"/proc/{pid}/environ").read_bytes()]
+        self.assertEqual(len(found), 1)
+        return found[0]
 
     def tasks_of(self, job):
         """Processes that train in the job's folder."""

@@ -183,6 +183,25 @@ class Launch(unittest.TestCase):
         self.assertEqual(len(self.started("evaluator")), 2)
         self.assertEqual(out.splitlines()[-1], "Evaluated at global step 7: accuracy 0.5")
 
+    def test_an_interrupt_of_a_worker_or_of_the_evaluator_alone_is_theirs(self):
+        script = """
+            case $role in
+              chief) report='"status": "complete", "global_step": 600, "flags": {"steps": 600}' ;;
+              worker) report='"status": "interrupted", "interrupted": true, "global_step": 200, "flags": {"steps": 200}' ;;
+              evaluator) report='"loss": 0.5, "status": "complete", "last": {"global_step": 0}, "flags": {"steps": 200}' ;;
+              ps) exit 0 ;;
+            esac
+            echo "{$report}" > $SHOAL_REPORT_FILE"""
+        options = ["--ps", "1", "--workers", "1", "--evaluator"]
+        status, out, err = self.run_to_end([*options, "--json"], script)
+        self.assertEqual(status, 0, err)
+        self.assertEqual(json.loads(out), {"status": "complete", "global_step": 600, "flags": {"steps": 600}, "loss": 0.5,
+                                           "last": {"global_step": 0}})
+        self.assertIn("[launch] global step 600, where training ended, was not evaluated; "
+                      "evaluator 0 ended after it had evaluated global step 0\n", err)
+        status, out, err = self.run_to_end(options, script)
+        self.assertEqual(out, "Evaluated at global step 0: loss 0.5\n", err)
+
     def test_a_port_that_somebody_takes_is_replaced(self):
         script = self.folder / "takes_a_port.py"
         script.write_text(TAKES_A_PORT)
@@ -242,6 +261,33 @@ class Launch(unittest.TestCase):
                 launch.signal(number)
                 self.assertEqual(launch.wait(SECONDS_MAX), 0)
                 self.assertEqual(len(re.findall(r"\[\w+ 0\] told", launch.text())), 4)
+
+    def test_tasks_that_do_not_handle_signals_yet_are_interrupted(self):
+        for number in (signal.SIGINT, signal.SIGTERM, signal.SIGHUP):
+            with self.subTest(number):
+                report = self.folder / "of_the_job.json"
+                launch = self.start(["--ps", "1"], "echo begins; exec sleep 1000", SHOAL_REPORT_FILE=str(report))
+                launch.wait_for(r"(?s)(\[\w+ 0\] begins.*){2}")
+                launch.signal(number)
+                self.assertEqual(launch.wait(SECONDS_MAX), 0, launch.text())
+                self.assertEqual(json.loads(report.read_text()), {"status": "interrupted", "interrupted": True})
+
+    def test_a_chief_that_trains_and_dies_of_the_signal_is_named(self):
+        launch = self.start([], 'echo "12:34:56.789 I chief 0: loss = 0.5, step = 100" >&2; exec sleep 1000')
+        launch.wait_for("step = 100")
+        launch.signal(signal.SIGTERM)
+        self.assertEqual(launch.wait(SECONDS_MAX), 1)
+        self.assertIn("[launch] chief 0 was ended by signal 15 (Terminated)\n", launch.text())
+
+    def test_a_signal_in_the_first_moment_leaves_no_folder(self):
+        for _ in range(5):
+            launch = self.start(["--ps", "1"], "exec sleep 1000")
+            deadline = time.monotonic() + SECONDS_MAX
+            while not list(self.folder.glob("shoal-launch-*")):  # Without a pause: the signal is to come at once.
+                self.assertLess(time.monotonic(), deadline, "no folder")
+            launch.signal(signal.SIGTERM)
+            self.assertEqual(launch.wait(SECONDS_MAX), 0, launch.text())
+            self.assertEqual(list(self.folder.glob("shoal-launch-*")), [])
 
     def test_a_signal_to_all_of_a_service_is_one(self):
         # systemd and Slurm signal every process, and the launcher passes on the one that it got. Tasks count the signals.
@@ -348,6 +394,15 @@ class Launch(unittest.TestCase):
         self.assertEqual(json.loads(out), {"global_step": 7, "seconds": 1.5})
         self.assertIn("[ps 0] hello from ps", err)
 
+    def test_a_program_that_changes_its_folder_reports_even_if_tmpdir_is_relative(self):
+        (self.folder / "tmp").mkdir()
+        command = self.command(["--no-logs", "--json"], """cd /; echo '{"global_step": 7}' > $SHOAL_REPORT_FILE""")
+        ended = subprocess.run(command, env=self.environment(TMPDIR="tmp"), text=True, timeout=SECONDS_MAX, cwd=self.folder,
+                               stdin=subprocess.DEVNULL, capture_output=True)
+        self.assertEqual(ended.returncode, 0, ended.stderr)
+        self.assertEqual(json.loads(ended.stdout), {"global_step": 7})
+        self.assertEqual(list((self.folder / "tmp").iterdir()), [])
+
     def test_the_report_of_the_job_is_where_its_starter_wants_it(self):
         file = self.folder / "of_the_job.json"
         status, out, err = self.run_to_end(["--ps", "1", "--json"], """
@@ -368,6 +423,10 @@ class Launch(unittest.TestCase):
                 exec sleep 100""", SHOAL_REPORT_FILE=str(file))
             self.assertEqual(status, 2, err)
             self.assertEqual(json.loads(file.read_text()), {"status": "failed", "error": error})
+        status, _, err = self.run_to_end(["--max-restarts", "1", "--restart-secs", "0"], """
+            if [ $(starts chief) -gt 3 ]; then kill -9 $$; fi
+            echo '{"status": "failed", "error": "of another process"}' > $SHOAL_REPORT_FILE; exit 1""", SHOAL_REPORT_FILE=str(file))
+        self.assertEqual(json.loads(file.read_text())["error"], "the job has ended with status 1", err)
         file.unlink()
         status, _, err = self.run_to_end(["--ps", "1"], "true", SHOAL_REPORT_FILE=str(self.folder / "none/report"))
         self.assertEqual(status, 0, err)

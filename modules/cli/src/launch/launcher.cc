@@ -108,7 +108,8 @@ class Launcher {
   Ending ending_of(size_t task) const;
   void look_who_is_back();
   void print_end(int status);
-  void print_results(const Json& results);
+  JobResults collect_results(int status) const;
+  void print_results(const JobResults& results);
   Json failed(Json results, int status) const;
   void write_report(const Json& report);
   std::vector<TableRow> rows();
@@ -131,9 +132,18 @@ class Launcher {
   std::vector<Seat> seats_;  // One Seat for each task of the job, in the order of policy_'s tasks.
 };
 
+/// Makes the folder for what the tasks of this job report. Its path is absolute even if TMPDIR is not, since tasks may run
+/// in another folder than this process: a program or a --wrapper may change it.
+Result<std::string> make_job_folder(Storage& storage) {
+  const std::string above = storage.full_path(read_process_info().temporary_folder);
+  return storage.make_temporary_folder(join_path(above, "shoal-launch-"));
+}
+
 Result<int> Launcher::run() {
-  SHOAL_TRY(std::string path,
-            context_.storage.make_temporary_folder(join_path(read_process_info().temporary_folder, "shoal-launch-")));
+  // The inbox is opened first: without it, a signal would end this process, and the folder would be left.
+  SHOAL_TRY(SignalInbox inbox, SignalInbox::open());
+  inbox_.emplace(std::move(inbox));
+  SHOAL_TRY(std::string path, make_job_folder(context_.storage));
   const TemporaryFolder folder(context_.storage, std::move(path));
   const Result<void> done = run_tasks(folder.path());
   if (done) screen_.leave_table(steady_now());
@@ -157,8 +167,6 @@ Result<void> Launcher::prepare(const std::string& folder) {
   job_.run = "launch-" + context_.storage.unique_name();
   job_.token = token_for_job(options_.command.program, cluster::process_getenv);
   SHOAL_TRY(job_.trial, cluster::trial_from_environment(cluster::process_getenv));
-  SHOAL_TRY(SignalInbox inbox, SignalInbox::open());
-  inbox_.emplace(std::move(inbox));
   SHOAL_TRY(Guard guard,
             Guard::start(folder, std::min(options_.policy.stop_limit, kPatienceOfGuard), machines_->last_commands()));
   guard_.emplace(std::move(guard));
@@ -220,6 +228,8 @@ Result<void> Launcher::carry_out(const Actions& actions) {
 Result<void> Launcher::start(size_t task) {
   Seat& seat = seats_[task];
   TaskLog* log = seat.log ? &*seat.log : nullptr;
+  // What an earlier process of the task reported must not count for this one.
+  static_cast<void>(context_.storage.remove(seat.report_file));
   const TaskStart how{.tf_config = seat.tf_config, .job = job_, .report_file = seat.report_file};
   const auto heed = [this, task](std::string_view line) { return heed_line(task, line); };
   SHOAL_TRY(TaskProcess process, machines_->start(task, how, TaskStream(seat.task.name, screen_.output(), log),
@@ -259,8 +269,8 @@ Result<void> Launcher::turn() {
 /// Lines about progress are not shown there, because the table itself shows the progress.
 bool Launcher::heed_line(size_t task, std::string_view line) {
   lost_steps_.heed(task, line);
-  if (!screen_.has_table()) return true;
   progress_.heed(task, line);
+  if (!screen_.has_table()) return true;
   const LineKind kind = kind_of(line);
   return kind == LineKind::kOwn || kind == LineKind::kWarning || (kind == LineKind::kInformation && !options_.log_dir);
 }
@@ -362,6 +372,7 @@ Result<void> Launcher::end(size_t task) {
 
 Ending Launcher::ending_of(size_t task) const {
   Ending ending = seats_[task].running->ending();
+  ending.was_at_work = progress_.of(task).works;
   if (ending.clean() || ending.signal != 0) return ending;
   // All processes of the task are gone. So a process that listens at the task's address now is not part of the job.
   const std::vector<size_t> listening = machines_->listening();
@@ -378,8 +389,12 @@ void Launcher::look_who_is_back() {
 }
 
 void Launcher::print_end(int status) {
+  const JobResults results = collect_results(status);
   for (const std::string& line : recoveries_.lines()) say(line);
   if (const std::string lost = lost_steps_.line(); !lost.empty()) say(lost);
+  if (status == 0 && options_.size.evaluator) {
+    if (const std::string text = unevaluated_text(results, seats_.back().task.name); !text.empty()) say(text);
+  }
   if (status == 0) {
     say("the job has ended with status 0");
   } else if (status == kGaveWayStatus) {
@@ -389,11 +404,17 @@ void Launcher::print_end(int status) {
         (options_.log_dir ? "; what each task wrote is in " + *options_.log_dir : ""));
   }
   if (status == kGaveWayStatus) return;
+  write_report(status == 0 ? results.json : failed(results.json, status));
+  if (status == 0) print_results(results);
+}
+
+JobResults Launcher::collect_results(int status) const {
   std::vector<std::string> files;
   for (const Seat& seat : seats_) files.push_back(seat.report_file);
-  const Json results = results_of(context_.storage, files);
-  write_report(status == 0 ? results : failed(results, status));
-  if (status == 0) print_results(results);
+  JobResults results = results_of(context_.storage, files);
+  // Such a job was interrupted before its chief could report anything.
+  if (status == 0 && !policy_.trained()) results.json = interrupted_results(std::move(results.json));
+  return results;
 }
 
 /// Returns the report of a failed job: the results, with the error of the first task that has reported one.
@@ -414,10 +435,10 @@ void Launcher::write_report(const Json& report) {
   if (!written) say("SHOAL_REPORT_FILE: " + written.error().message());
 }
 
-void Launcher::print_results(const Json& results) {
+void Launcher::print_results(const JobResults& results) {
   context_.err.flush();
   if (options_.json) {
-    print_line(context_.out, results);
+    print_line(context_.out, results.json);
   } else if (const std::string text = results_text(results); !text.empty()) {
     context_.out << text << "\n";
   }

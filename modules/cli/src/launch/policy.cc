@@ -17,6 +17,9 @@ namespace {
 constexpr Duration kFirstNote = std::chrono::seconds(10);
 constexpr Duration kNoteEvery = std::chrono::seconds(60);
 
+// The evaluator may have failed in its last evaluation, or after it, as when it could not write an export.
+constexpr const char* kTrainedOnly = "; the model is trained, but its last evaluation or an export of it is missing";
+
 /// Returns in words why another start of the task would fail in the same way, if is_permanent_status() is true for its exit
 /// status. Null for any other status, since another start may then succeed.
 const char* permanent(const Ending& ending) {
@@ -32,6 +35,13 @@ const char* permanent(const Ending& ending) {
 std::string seconds_text(Duration duration) { return formatted("%.3g s", to_seconds(duration)); }
 
 }  // namespace
+
+std::string how_it_ended(const Ending& ending) {
+  if (ending.connection_lost) return "is lost, since the connection to its host has ended";
+  if (ending.signal == 0) return "ended with status " + std::to_string(ending.status);
+  const char* name = ::strsignal(ending.signal);
+  return "was ended by signal " + std::to_string(ending.signal) + (name ? " (" + std::string(name) + ")" : "");
+}
 
 JobPolicy::JobPolicy(std::vector<PolicyTask> tasks, const PolicyOptions& options) : options_(options) {
   SHOAL_CHECK(!tasks.empty() && tasks.front().role == Role::kChief);
@@ -49,15 +59,10 @@ Actions JobPolicy::ended(size_t task, const Ending& ending, SteadyTime now) {
   Entry& entry = tasks_[task];
   SHOAL_CHECK(entry.runs);
   entry.runs = false;
-  // SIGINT or SIGTERM, sent to ask a task to end, kills the task only if it does not handle signals yet. Such a task had
-  // nothing to save, so its status counts as 0. But that of the chief counts as 0 only if the job will be continued
-  // later.
-  const bool told = phase_ == Phase::kInterrupted;
-  const bool unheard = told && (ending.signal == SIGINT || ending.signal == SIGTERM);
-  const bool gave_way = told && (ending.gave_way() || (unheard && told_to_give_way_));
-  entry.last_status = gave_way || (unheard && task != 0) ? 0 : ending.exit_status();
-  if (gave_way) (entry.task.role == Role::kEvaluator ? evaluator_gave_way_ : trainers_gave_way_) = true;
   const bool chaos = std::exchange(entry.chaos, false) && ending.signal == SIGKILL;
+  const bool moves = std::exchange(entry.moves, false) && ending.signal == SIGKILL;
+  entry.last_status = ending.exit_status();
+  if (phase_ == Phase::kInterrupted) ended_when_told(task, ending, chaos || moves);
   if (ending.clean()) {
     entry.done = true;
     if (task == 0) chief_ended(now);
@@ -68,6 +73,24 @@ Actions JobPolicy::ended(size_t task, const Ending& ending, SteadyTime now) {
   }
   after_an_end(now);
   return take();
+}
+
+/// Handles the end of a task of an interrupted job. `by_launcher`: the launcher itself had killed the task before the job
+/// was interrupted.
+void JobPolicy::ended_when_told(size_t task, const Ending& ending, bool by_launcher) {
+  Entry& entry = tasks_[task];
+  // SIGINT or SIGTERM, sent to ask a task to end, kills the task only if it does not handle signals yet. Such a task had
+  // nothing to save, so its status counts as 0. A chief that trains without handling signals may lose what it has trained,
+  // so its status counts as 0 only if the job will be continued later.
+  const bool unheard = ending.signal == SIGINT || ending.signal == SIGTERM;
+  const bool gave_way = ending.gave_way() || ((unheard || by_launcher) && told_to_give_way_);
+  if (gave_way) (entry.task.role == Role::kEvaluator ? evaluator_gave_way_ : trainers_gave_way_) = true;
+  const bool lost_nothing = unheard && (task != 0 || !ending.was_at_work);
+  // A server waits for its chief in vain, and ends with 1 or is killed, if the chief did not live to tell it of the end.
+  const bool deserted = entry.task.role == Role::kServer && !tasks_[0].runs && !trained_;
+  if (gave_way || lost_nothing || by_launcher || deserted) entry.last_status = 0;
+  // After the time limit, when limit_ is not set any more, the launcher itself has killed the task, and has said so.
+  if (entry.last_status != 0 && limit_) say(entry.task.name + " " + how_it_ended(ending));
 }
 
 void JobPolicy::ended_while_training(size_t task, const Ending& ending, bool chaos, SteadyTime now) {
@@ -84,7 +107,7 @@ void JobPolicy::ended_while_training(size_t task, const Ending& ending, bool cha
 
 void JobPolicy::ended_while_finishing(size_t task, const Ending& ending, bool chaos, SteadyTime now) {
   if (tasks_[task].task.role != Role::kEvaluator) {
-    say(tasks_[task].task.name + " " + how(ending) + " after the chief had ended, which changes nothing");
+    say(tasks_[task].task.name + " " + how_it_ended(ending) + " after the chief had ended, which changes nothing");
   } else if (chaos) {
     start(task);
   } else if (evaluation_limit_ && ending.gave_way()) {
@@ -117,7 +140,7 @@ Actions JobPolicy::interrupted(int signal, SteadyTime now) {
     limit_ = now + options_.stop_limit;
     told_to_give_way_ = options_.terminate_means_leave && signal != SIGINT;
     trainers_gave_way_ = told_to_give_way_ && !tasks_[0].runs && !trained_;
-    for (size_t i = told_to_give_way_ ? 0 : 1; i < tasks_.size(); ++i) {
+    for (size_t i = told_to_give_way_ || moving ? 0 : 1; i < tasks_.size(); ++i) {
       // The failure of a task that waits for its restart must not become the status of the job, which ends on request.
       if (!tasks_[i].runs) tasks_[i].last_status = 0;
     }
@@ -137,7 +160,7 @@ Actions JobPolicy::time_passed(SteadyTime now) {
   if (evaluation_limit_ && *evaluation_limit_ <= now) {
     evaluation_limit_.reset();
     say("the evaluator has not ended within " + seconds_text(options_.last_evaluation_limit) +
-        " of the chief, and is killed; the model is trained, and its last checkpoint was not evaluated");
+        " of the chief, and is killed" + kTrainedOnly);
     failure_ = exit_status(ErrorKind::kDeadlineExceeded);
     stop_waiting();
     send_all(SIGKILL);
@@ -192,10 +215,10 @@ void JobPolicy::chief_ended(SteadyTime now) {
 /// Handles the failure of a task that the job needs.
 void JobPolicy::failed(size_t task, const Ending& ending, SteadyTime now) {
   if (const char* reason = permanent(ending)) {
-    give_up(task, how(ending) + " (" + reason + "), which a restart cannot repair", ending.status, now);
+    give_up(task, how_it_ended(ending) + " (" + reason + "), which a restart cannot repair", ending.status, now);
   } else if (tasks_[task].restarts >= options_.max_restarts) {
     give_up(task,
-            how(ending) + " after " + std::to_string(tasks_[task].restarts) +
+            how_it_ended(ending) + " after " + std::to_string(tasks_[task].restarts) +
                 " restarts, the most that are allowed (--max-restarts)",
             ending.exit_status(), now);
   } else {
@@ -208,7 +231,7 @@ void JobPolicy::retry(size_t task, const Ending& ending, SteadyTime now) {
   const Duration wait = wait_before_start(entry.restarts);
   ++entry.restarts;
   entry.start_at = now + wait;
-  say(entry.task.name + " " + how(ending) + "; it is started again in " + seconds_text(wait) + " (restart " +
+  say(entry.task.name + " " + how_it_ended(ending) + "; it is started again in " + seconds_text(wait) + " (restart " +
       std::to_string(entry.restarts) + " of " + std::to_string(options_.max_restarts) + ")");
 }
 
@@ -232,7 +255,7 @@ void JobPolicy::start_who_gave_way(size_t task, SteadyTime now) {
 void JobPolicy::give_up(size_t task, const std::string& why, int status, SteadyTime now) {
   failure_ = status;
   if (phase_ == Phase::kFinishing) {
-    say(tasks_[task].task.name + " " + why + "; the model is trained, and its last checkpoint was not evaluated");
+    say(tasks_[task].task.name + " " + why + kTrainedOnly);
     return;
   }
   say(tasks_[task].task.name + " " + why + ": the job has failed" +
@@ -254,6 +277,7 @@ void JobPolicy::move(size_t task, SteadyTime now) {
   say(tasks_[task].task.name + " " + what + "; all tasks are started again with other ports, which counts as no restart");
   phase_ = Phase::kMoving;
   stop_waiting();
+  for (Entry& entry : tasks_) entry.moves = entry.runs;
   send_all(SIGKILL);  // SIGKILL, since an interrupt would make the chief end the run.
 }
 
@@ -358,13 +382,6 @@ int JobPolicy::status_of_all() const {
     if (entry.last_status != 0) return entry.last_status;
   }
   return evaluator_gave_way_ || (trainers_gave_way_ && !trained_) ? kGaveWayStatus : 0;
-}
-
-std::string JobPolicy::how(const Ending& ending) const {
-  if (ending.connection_lost) return "is lost, since the connection to its host has ended";
-  if (ending.signal == 0) return "ended with status " + std::to_string(ending.status);
-  const char* name = ::strsignal(ending.signal);
-  return "was ended by signal " + std::to_string(ending.signal) + (name ? " (" + std::string(name) + ")" : "");
 }
 
 }  // namespace shoal::cli::launch

@@ -52,12 +52,16 @@ struct Ending {
   bool port_taken = false;  ///< A process that is not part of the job listens at the task's address.
   /// The connection to the task's machine was lost, so the task's end is unknown; `status` is not 0 then.
   bool connection_lost = false;
+  /// The task had said that it trains, serves or evaluates, so it had begun its work.
+  bool was_at_work = false;
   bool clean() const { return status == 0 && signal == 0; }
   /// True if the task saved and ended on a SIGTERM (status 143), and is to be started again.
   bool gave_way() const { return status == kGaveWayStatus && signal == 0; }
   /// The exit status for the job: the task's own, or 1 for a signal.
   int exit_status() const { return signal != 0 ? 1 : status; }
 };
+/// Returns how a process ended, in words behind its name: "was ended by signal 9 (Killed)", "ended with status 3".
+std::string how_it_ended(const Ending& ending);
 
 // The actions that JobPolicy returns. Callers carry them out in the order of the list.
 struct Start {
@@ -123,6 +127,7 @@ class JobPolicy {
     bool runs = false;
     bool done = false;                     // True if the task ended with exit status 0.
     bool chaos = false;                    // --chaos has killed the task, and its end was not reported yet.
+    bool moves = false;                    // The same for a task that was killed to be started with other ports.
     int restarts = 0;                      // Restarts after failures, which max_restarts limits.
     int gave_way = 0;                      // How often the task saved and ended on another program's SIGTERM.
     int last_status = 0;                   // The exit status of the task's last process.
@@ -141,6 +146,7 @@ class JobPolicy {
   Duration wait_before_start(int starts_before) const;
   void give_up(size_t task, const std::string& why, int status, SteadyTime now);
   void move(size_t task, SteadyTime now);
+  void ended_when_told(size_t task, const Ending& ending, bool by_launcher);
   void ended_while_training(size_t task, const Ending& ending, bool chaos, SteadyTime now);
   void ended_while_finishing(size_t task, const Ending& ending, bool chaos, SteadyTime now);
   void after_an_end(SteadyTime now);
@@ -155,7 +161,6 @@ class JobPolicy {
   bool any_waits() const;
   bool only_servers_run() const;
   int status_of_all() const;
-  std::string how(const Ending& ending) const;
 
   PolicyOptions options_;
   std::vector<Entry> tasks_;

@@ -7,6 +7,7 @@
 #include <algorithm>
 
 #include "launch/inbox.h"
+#include "launch/policy.h"
 #include "shoal/base/utc_text.h"
 #include "tune/trial_command.h"
 #include "tune/trial_results.h"
@@ -16,7 +17,16 @@ namespace {
 
 constexpr int kSignalBase = 128;  // For a program that a signal ended, a shell's status is this plus the signal.
 
-int64_t status_of(int status) { return WIFSIGNALED(status) ? kSignalBase + WTERMSIG(status) : WEXITSTATUS(status); }
+launch::Ending ending_of(int status) {
+  return {.status = WIFEXITED(status) ? WEXITSTATUS(status) : 0, .signal = WIFSIGNALED(status) ? WTERMSIG(status) : 0};
+}
+
+/// Returns why an attempt has failed. A program that a signal ended could not say so itself.
+std::string reason_of(const launch::Ending& ending, const std::string& last_words) {
+  const std::string how = "it " + how_it_ended(ending);
+  if (last_words.empty()) return how;
+  return ending.signal == 0 ? last_words : how + "; last in its log: " + last_words;
+}
 
 std::string log_file(const TuneOptions& options, int64_t trial) {
   return join_path(trial_folder(options, trial), "log.txt");
@@ -43,19 +53,23 @@ Result<std::optional<RunningTrial>> RunningTrial::start(Storage& storage, const 
   SHOAL_TRY(const launch::Descriptor log, open_log(log_file(options, trial.number)));
   const launch::Program program{.file = file,
                                 .command = trial_words(options, trial),
-                                .environment = launch::environment_with(trial_variables(options, trial.number)),
+                                .environment = launch::environment_with(trial_variables(storage, options, trial.number)),
                                 .log = log.number(),
                                 .kept = lock->number()};
+  const auto earlier = storage.open(log_file(options, trial.number));
+  const uint64_t log_begin = earlier ? (*earlier)->size() : 0;
   SHOAL_TRY(launch::ChildGroup group, launch::ChildGroup::start(program));
   lock->say(group.id());
-  return std::optional<RunningTrial>(RunningTrial(storage, options, trial.number, std::move(group)));
+  return std::optional<RunningTrial>(RunningTrial(storage, options, trial.number, std::move(group), log_begin));
 }
 
-RunningTrial::RunningTrial(Storage& storage, const TuneOptions& options, int64_t number, launch::ChildGroup group)
+RunningTrial::RunningTrial(Storage& storage, const TuneOptions& options, int64_t number, launch::ChildGroup group,
+                           uint64_t log_begin)
     : storage_(&storage),
       options_(&options),
       number_(number),
       group_(std::move(group)),
+      log_begin_(log_begin),
       watch_(
           std::make_unique<TrialWatch>(storage, join_path(trial_folder(options, number), "eval"), options.header.metric)),
       begun_(launch::steady_now()) {}
@@ -82,7 +96,8 @@ uint64_t RunningTrial::settled_bytes() {
 }
 
 tuning::AttemptEnd RunningTrial::attempt_end() {
-  tuning::AttemptEnd end{.status = status_of(*group_.program_status()),
+  const launch::Ending ending = ending_of(*group_.program_status());
+  tuning::AttemptEnd end{.status = ending.signal != 0 ? kSignalBase + ending.signal : ending.status,
                          .seconds = to_seconds(launch::steady_now() - begun_)};
   new_evaluations();
   const auto report = read_report(*storage_, report_file(*options_, number_), options_->header.metric);
@@ -95,8 +110,8 @@ tuning::AttemptEnd RunningTrial::attempt_end() {
     end.step = last_->step;
   }
   if (end.status != 0) {
-    end.error = last_words(*storage_, log_file(*options_, number_));
-  } else if (!end.value) {
+    end.error = reason_of(ending, last_words(*storage_, log_file(*options_, number_), log_begin_));
+  } else if (!end.value && !end.interrupted) {
     const std::string there =
         report && !report->metrics.empty() ? "it has reported " + report->metrics : "it has reported nothing";
     end.error = "there is no metric " + options_->header.metric + " (--metric); " + there;

@@ -38,12 +38,13 @@ class RunningTrial {
   tuning::AttemptEnd attempt_end();
 
  private:
-  RunningTrial(Storage& storage, const TuneOptions& options, int64_t number, launch::ChildGroup group);
+  RunningTrial(Storage& storage, const TuneOptions& options, int64_t number, launch::ChildGroup group, uint64_t log_begin);
 
   Storage* storage_;
   const TuneOptions* options_;
   int64_t number_;
   launch::ChildGroup group_;
+  uint64_t log_begin_;  // The size of the log when this attempt began: before it stands what earlier attempts wrote.
   std::unique_ptr<TrialWatch> watch_;
   SteadyTime begun_;
   std::optional<Evaluation> last_{};

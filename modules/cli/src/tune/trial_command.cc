@@ -81,8 +81,8 @@ std::vector<std::string> trial_words(const TuneOptions& options, const tuning::T
   return words;
 }
 
-std::vector<launch::Variable> trial_variables(const TuneOptions& options, int64_t trial) {
-  return {{"SHOAL_TRIAL", std::to_string(trial)}, {"SHOAL_REPORT_FILE", report_file(options, trial)}};
+std::vector<launch::Variable> trial_variables(Storage& storage, const TuneOptions& options, int64_t trial) {
+  return {{"SHOAL_TRIAL", std::to_string(trial)}, {"SHOAL_REPORT_FILE", storage.full_path(report_file(options, trial))}};
 }
 
 }  // namespace shoal::cli::tune

@@ -22,7 +22,7 @@ std::string report_file(const TuneOptions& options, int64_t trial);
 /// interval of evaluations if trials may be ended early. Threads, steps and checkpoints that the user's command sets stay
 /// as they are.
 std::vector<std::string> trial_words(const TuneOptions& options, const tuning::Trial& trial);
-/// Returns SHOAL_TRIAL and SHOAL_REPORT_FILE.
-std::vector<launch::Variable> trial_variables(const TuneOptions& options, int64_t trial);
+/// Returns SHOAL_TRIAL and SHOAL_REPORT_FILE. The file's path is absolute, since the program may change its working folder.
+std::vector<launch::Variable> trial_variables(Storage& storage, const TuneOptions& options, int64_t trial);
 
 }  // namespace shoal::cli::tune

@@ -25,10 +25,11 @@ std::optional<double> number_in(const json::Json& value) {
   return std::nullopt;
 }
 
-std::optional<std::string> last_bytes(Storage& storage, const std::string& path) {
+/// Returns the end of a file, without the first `begin` bytes of the file.
+std::optional<std::string> last_bytes(Storage& storage, const std::string& path, uint64_t begin) {
   const auto file = storage.open(path);
   if (!file) return std::nullopt;
-  const uint64_t size = (*file)->size(), count = std::min(size, kLastBytes);
+  const uint64_t size = (*file)->size(), count = std::min(size - std::min(size, begin), kLastBytes);
   std::string text(count, '\0');
   if (!(*file)->read_at(size - count, std::as_writable_bytes(std::span(text)))) return std::nullopt;
   return text;
@@ -60,16 +61,16 @@ std::optional<TrialReport> read_report(Storage& storage, const std::string& file
   return report;
 }
 
-std::string last_words(Storage& storage, const std::string& log) {
+std::string last_words(Storage& storage, const std::string& log, uint64_t begin) {
   constexpr std::string_view kError = "error: ";
-  const std::string text = last_bytes(storage, log).value_or("");
+  const std::string text = last_bytes(storage, log, begin).value_or("");
   std::string last, error;
-  for (size_t begin = 0; begin < text.size();) {
-    const size_t end = std::min(text.find('\n', begin), text.size());
-    const std::string line = text.substr(begin, std::min(end - begin, kWordsMax));
+  for (size_t at = 0; at < text.size();) {
+    const size_t end = std::min(text.find('\n', at), text.size());
+    const std::string line = text.substr(at, std::min(end - at, kWordsMax));
     if (line.find_first_not_of(" \t\r") != std::string::npos) last = line;
-    if (const size_t at = line.find(kError); at != std::string::npos) error = line.substr(at + kError.size());
-    begin = end + 1;
+    if (const size_t found = line.find(kError); found != std::string::npos) error = line.substr(found + kError.size());
+    at = end + 1;
   }
   return error.empty() ? last : error;
 }

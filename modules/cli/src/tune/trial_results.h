@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Results that a trial leaves in its folder: its report, the last error in its log, its exports.
+#include <cstdint>
 #include <optional>
 #include <string>
 
@@ -18,7 +19,7 @@ struct TrialReport {
 std::optional<TrialReport> read_report(Storage& storage, const std::string& file, const std::string& metric);
 
 /// Returns the last error in the log of a trial, without the prefix of its line; without an error the last line; empty for
-/// an empty log.
-std::string last_words(Storage& storage, const std::string& log);
+/// an empty log. Ignores the first `begin` bytes of the log.
+std::string last_words(Storage& storage, const std::string& log, uint64_t begin);
 
 }  // namespace shoal::cli::tune
