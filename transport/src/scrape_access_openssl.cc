@@ -4,6 +4,8 @@
 #include <openssl/crypto.h>
 #include <openssl/pem.h>
 
+#include <chrono>
+
 #include "certificate_writer.h"
 #include "hkdf.h"
 #include "shoal/base/base64.h"

@@ -45,7 +45,7 @@ std::string variables_difference(std::string_view text, const std::string& owner
   return {};
 }
 
-std::string meaning_text(const Meaning& meaning, const std::map<std::string, std::string>& rest) {
+std::string meaning_text(const Meaning& meaning, const std::map<std::string, std::string>& rules) {
   std::string text;
   for (const auto& [key, facts] : meaning.facts()) {
     Meaning one;
@@ -58,7 +58,7 @@ std::string meaning_text(const Meaning& meaning, const std::map<std::string, std
     std::snprintf(hash, sizeof hash, " #%016llx", static_cast<unsigned long long>(one.hash()));
     text += in_one_line(meaning_subject(key) + ": " + listed) + hash + "\n";
   }
-  for (const auto& [name, value] : rest) text += in_one_line(name + ": " + value) + "\n";
+  for (const auto& [name, value] : rules) text += in_one_line(name + ": " + value) + "\n";
   return bounded_lines(std::move(text));
 }
 

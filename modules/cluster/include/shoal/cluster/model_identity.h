@@ -22,9 +22,9 @@ std::string variables_difference(std::string_view text, const std::string& owner
                                  const std::string& server);
 
 /// One line for each subject that `meaning` has facts about: "feature "wood": vocabulary (4 words: ash, ...) #1f3a...".
-/// Then one line for each entry of `rest`, which has other values that the model uses: "learning_rate: 0.1". At most
+/// Then one line for each entry of `rules`, which has other values that the model uses: "learning_rate: 0.1". At most
 /// kIdentityBytesMax bytes.
-std::string meaning_text(const Meaning& meaning, const std::map<std::string, std::string>& rest);
+std::string meaning_text(const Meaning& meaning, const std::map<std::string, std::string>& rules);
 
 /// The first difference between two texts of meaning_text(), in words. Empty if there is none, or if a text is empty.
 std::string meaning_text_difference(std::string_view text, const std::string& owner, std::string_view other_text,
