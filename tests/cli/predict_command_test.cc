@@ -3,10 +3,12 @@
 
 #include <bit>
 #include <cmath>
+#include <cstring>
 #include <filesystem>
 
 #include "../estimator/coloured.h"
 #include "shoal/columns/column.h"
+#include "shoal/data/csv_reader.h"
 #include "shoal/estimator/canned.h"
 #include "shoal/estimator/exported_model.h"
 #include "small_export.h"
@@ -119,12 +121,49 @@ TEST_F(PredictTable, CopiesColumnsInFront) {
   const auto rows = lines_of(csv.out);
   ASSERT_EQ(rows.size(), 3u);
   EXPECT_EQ(rows[0], "id,x,class_ids");
-  EXPECT_THAT(rows[1], StartsWith("\"a,\"\"b\",0.1,"));
-  EXPECT_THAT(rows[2], StartsWith("c,2.0,"));
+  EXPECT_THAT(rows[1], StartsWith("\"a,\"\"b\",0.10,"));
+  EXPECT_THAT(rows[2], StartsWith("c,2,"));
   const Output json = shoal_program({"predict", exported(), "--copy", "id,x", "--keys", "class_ids", "--json-lines"},
                                     "x,id,colour\n0.10,\"a,\"\"b\",red\n");
   EXPECT_EQ(json.lines()[0]["id"], "a,\"b");
   EXPECT_EQ(json.lines()[0]["x"], 0.1);
+}
+
+/// Joins by an id need the id as it stands in the table, also if the model reads it as a number.
+TEST_F(PredictTable, CopiedFieldsStayAsTheyStandInTheTable) {
+  const std::string rows = "id,x,colour\n?,16777217,red\n2, 0880.00 ,red\n3,?,red\n";
+  const std::vector<std::string> words{"predict", exported(), "--copy", "x,id", "--keys", "class_ids", "--missing", "?"};
+  const Output csv = shoal_program(words, rows);
+  ASSERT_EQ(csv.status, 0) << csv.err;
+  const auto lines = lines_of(csv.out);
+  ASSERT_EQ(lines.size(), 4u);
+  EXPECT_THAT(lines[1], StartsWith("16777217,?,"));
+  EXPECT_THAT(lines[2], StartsWith(" 0880.00 ,2,"));
+  EXPECT_THAT(lines[3], StartsWith("?,3,"));
+  std::vector<std::string> as_json = words;
+  as_json.emplace_back("--json-lines");
+  const auto json = shoal_program(as_json, rows).lines();
+  ASSERT_EQ(json.size(), 3u);
+  EXPECT_EQ(json[0]["x"], 16777217);
+  EXPECT_EQ(json[0]["id"], "?");
+  EXPECT_EQ(json[1]["x"], 880.0);
+  EXPECT_TRUE(json[2]["x"].is_null());
+}
+
+TEST_F(PredictTable, NumbersWithTheSeparatorInThemAreQuoted) {
+  const Output run =
+      shoal_program({"predict", exported(), "--separator", ".", "--keys", "logits,class_ids"}, "x.colour\n1.red\n");
+  ASSERT_EQ(run.status, 0) << run.err;
+  const auto rows = lines_of(run.out);
+  data::CsvReader reader(
+      [text = std::string_view(rows[1])](std::span<std::byte> out) mutable -> Result<size_t> {
+        const size_t count = std::min(out.size(), text.size());
+        std::memcpy(out.data(), text.data(), count);
+        text.remove_prefix(count);
+        return count;
+      },
+      "predictions", {.separator = '.'});
+  EXPECT_EQ(value_or_raise(reader.fields()).size(), split(rows[0], '.').size());
 }
 
 TEST_F(PredictTable, MissingValuesAreThoseOfTheModel) {
@@ -324,6 +363,10 @@ TEST_F(PredictVectors, AnOnlyInputTakesAllColumns) {
   const Output named = shoal_program({"predict", path}, "/2,/0,id,/1\n3,1,7,2\n6,4,8,5\n");
   ASSERT_EQ(named.status, 0) << named.err;
   EXPECT_EQ(split(lines_of(named.out)[2]), (std::vector{split(rows[2])[1], split(rows[2])[2]}));
+  // One name that is wrong does not make the columns be taken by their order.
+  const Output misspelled = shoal_program({"predict", path}, "/2,/O,/1\n3,1,2\n");
+  EXPECT_EQ(misspelled.status, 2);
+  EXPECT_THAT(misspelled.err, HasSubstr("the input needs a column /0"));
   EXPECT_THAT(shoal_program({"predict", path}, "a,b\n1,2\n").err,
               HasSubstr("the input takes 3 columns, and these are 2: a, b;"));
 }

@@ -197,8 +197,8 @@ TEST_F(Csv, MissingFieldsTakeTheValueOfTheirColumn) {
   EXPECT_EQ(elements[1].features.find("weight")->as<float>()[0], 4.0f);
   EXPECT_EQ(text(elements[2], "name"), " ? ");
   EXPECT_EQ(sentence("Ann;1;?\n", options),
-            ", line 1 (offset 0): the field of column weight is missing, and the column has no value for that; give it one "
-            "(CsvColumn::missing), or let the column be float32, where it may be \"nan\"");
+            ", line 1 (offset 0): the field of column weight is missing; write a value there, or, in a program, give the "
+            "column one for missing fields (CsvColumn::missing), which may be \"nan\" if the column is float32");
 }
 
 TEST_F(Csv, ATabMaySeparateFieldsWhoseBlanksAreTrimmed) {

@@ -53,20 +53,35 @@ Result<data::CsvReader> open_table(Context& context, const PredictArguments& arg
                              "; input that is not a file can come by standard input: give - as the name");
 }
 
+/// Rows of the table: the values for the model, and the fields to copy.
+struct Rows {
+  std::vector<data::Element> values;
+  std::vector<CopiedFields> copied;
+};
+
+CopiedFields copied_fields(const data::CsvReader& reader, const TableInput& input) {
+  CopiedFields copied;
+  if (input.copied().empty()) return copied;
+  std::vector<std::string> fields = reader.last_fields();
+  for (const auto& column : input.copied()) copied.push_back(std::move(fields[column.place]));
+  return copied;
+}
+
 /// Reads up to one batch of rows into `rows`, whose memory is reused. At the end of the table `end` becomes true; at a
 /// damaged row `end` becomes the error.
-size_t read_rows(data::CsvReader& reader, const TableInput& input, std::vector<data::Element>& rows, Result<bool>& end) {
+size_t read_rows(data::CsvReader& reader, const TableInput& input, Rows& rows, Result<bool>& end) {
   size_t count = 0;
-  while (count < rows.size()) {
-    const auto more = reader.next(rows[count]);
+  while (count < rows.values.size()) {
+    const auto more = reader.next(rows.values[count]);
     if (!more || !*more) {
       end = more ? Result<bool>(true) : Result<bool>(more.error());
       break;
     }
-    if (const auto checked = input.check(rows[count]); !checked) {
+    if (const auto checked = input.check(rows.values[count]); !checked) {
       end = reader.damaged(checked.error().message());
       break;
     }
+    rows.copied[count] = copied_fields(reader, input);
     ++count;
   }
   return count;
@@ -74,11 +89,13 @@ size_t read_rows(data::CsvReader& reader, const TableInput& input, std::vector<d
 
 /// Writes the predictions for `rows`. If the model refuses a row, the predictions for the rows before it are written.
 Result<void> predict_rows(ExportedModel& model, const TableInput& input, std::span<const data::Element> rows,
-                          PredictionRows& writer) {
+                          std::span<const CopiedFields> copied, PredictionRows& writer) {
   const auto predictions = call_user("predict", [&] { return model.predict(input.features(rows)); });
-  if (predictions) return writer.write(rows, *predictions);
+  if (predictions) return writer.write(copied, *predictions);
   if (rows.size() == 1) return predictions.error().with_context("row " + std::to_string(writer.rows() + 1));
-  for (size_t i = 0; i < rows.size(); ++i) SHOAL_TRY_VOID(predict_rows(model, input, rows.subspan(i, 1), writer));
+  for (size_t i = 0; i < rows.size(); ++i) {
+    SHOAL_TRY_VOID(predict_rows(model, input, rows.subspan(i, 1), copied.subspan(i, 1), writer));
+  }
   return {};
 }
 
@@ -106,14 +123,20 @@ Result<int> predict(Context& context, ExportedModel& model, const PredictArgumen
   }
   SHOAL_TRY(const TableInput input, TableInput::match(model.inputs(), names, choice));
   SHOAL_TRY_VOID(reader.expect(input.columns(), input.unused()));
-  PredictionRows writer(context.out, std::move(outputs), {arguments.json_lines, arguments.table.separator, choice.copied});
+  RowFormat format{arguments.json_lines, arguments.table.separator};
+  for (size_t i = 0; i < choice.copied.size(); ++i) {
+    format.copied.push_back({choice.copied[i], input.copied()[i].is_number});
+  }
+  PredictionRows writer(context.out, std::move(outputs), std::move(format));
   SHOAL_TRY_VOID(writer.write_header());
-  std::vector<data::Element> rows(static_cast<size_t>(arguments.batch));
+  const size_t batch = size_t(arguments.batch);
+  Rows rows{std::vector<data::Element>(batch), std::vector<CopiedFields>(batch)};
   for (Result<bool> end = false; end && !*end && context.out.ok();) {
     const size_t count = read_rows(reader, input, rows, end);
     if (count > 0) {
       // If a row is damaged, the predictions for the rows before it are written, and then the error ends the command.
-      SHOAL_TRY_VOID(predict_rows(model, input, std::span(rows).first(count), writer));
+      const std::span<const CopiedFields> copied = std::span(rows.copied).first(count);
+      SHOAL_TRY_VOID(predict_rows(model, input, std::span(rows.values).first(count), copied, writer));
       context.out.flush();
     }
     if (!end) return end.error();
@@ -159,7 +182,8 @@ void add_predict_command(arguments::Command& app, Action& selected) {
   add_names("--columns", arguments->columns,
             "Names of the columns, for a table whose first line does not name them; with a comma in it: 'a,\"b, c\"'");
   add_names("--unused", arguments->unused, "Columns that are not for the model");
-  add_names("--copy", arguments->copied, "Columns that are written in front of the predictions");
+  add_names("--copy", arguments->copied,
+            "Columns that are written in front of the predictions, as they stand in the table");
   add_names("--keys", arguments->keys, "Only these predictions, in this order; default: all");
   command.add("--signature", arguments->signature, "Write the outputs of this signature instead of the predictions");
   command.add("--separator", arguments->separator, "The character between fields, or the word tab")

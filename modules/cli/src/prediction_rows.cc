@@ -7,6 +7,8 @@
 
 #include "json_out.h"
 #include "shoal/base/nearest_text.h"
+#include "shoal/base/number_text.h"
+#include "shoal/data/csv_columns.h"
 #include "shoal/data/csv_reader.h"
 #include "shoal/json/values.h"
 
@@ -20,7 +22,18 @@ using NamedKeys = std::vector<std::pair<std::string, std::string>>;
 std::string field_of(const Tensor& tensor, int64_t index, char separator) {
   if (tensor.dtype() == DType::kString) return data::csv_field(tensor.strings()[size_t(index)], separator);
   const Json value = json::element_json(tensor, index);
-  return value.is_string() ? value.get<std::string>() : json::text_of(value);
+  return data::csv_field(value.is_string() ? value.get<std::string>() : json::text_of(value), separator);
+}
+
+/// The value of a copied field in JSON: text, or, if the model reads the column as numbers, the number, and null without one.
+Json copied_json(const std::string& text, bool is_number) {
+  if (!is_number) return text;
+  const data::ParsedCsvField parsed = data::parse_csv_field(text);
+  if (parsed.kind == data::CsvFieldKind::kFraction && std::isfinite(parsed.number)) return parsed.number;
+  if (parsed.kind != data::CsvFieldKind::kWhole) return nullptr;
+  const size_t begin = text.find_first_not_of(" \t+"), end = text.find_last_not_of(" \t") + 1;
+  const auto whole = number_from<int64_t>(std::string_view(text).substr(begin, end - begin));
+  return whole ? Json(*whole) : Json(parsed.number);
 }
 
 int64_t values_in(const RowOutput& output) { return Shape(output.row_shape).elements(); }
@@ -92,7 +105,7 @@ Result<void> PredictionRows::write_header() {
     fields.push_back(data::csv_field(name, format_.separator));
     if (!names.insert(name).second) twice = fields.back();
   };
-  for (const std::string& name : format_.copied) add(name);
+  for (const CopiedColumn& column : format_.copied) add(column.name);
   for (const RowOutput& output : outputs_) {
     const int64_t values = values_in(output);
     for (int64_t i = 0; i < values; ++i) add(values == 1 ? output.name : output.name + "/" + std::to_string(i));
@@ -105,7 +118,7 @@ Result<void> PredictionRows::write_header() {
   return {};
 }
 
-Result<void> PredictionRows::write(std::span<const data::Element> rows, const data::TensorMap& predictions) {
+Result<void> PredictionRows::write(std::span<const CopiedFields> rows, const data::TensorMap& predictions) {
   std::vector<const Tensor*> chosen;
   for (const RowOutput& output : outputs_) {
     std::vector<int64_t> expected{int64_t(rows.size())};
@@ -124,22 +137,21 @@ Result<void> PredictionRows::write(std::span<const data::Element> rows, const da
   return {};
 }
 
-void PredictionRows::write_csv(const data::Element& row, const std::vector<const Tensor*>& predictions, int64_t at) {
+void PredictionRows::write_csv(const CopiedFields& row, const std::vector<const Tensor*>& predictions, int64_t at) {
   std::vector<std::string> fields;
-  const auto add = [&](const Tensor& tensor, int64_t index) {
-    fields.push_back(field_of(tensor, index, format_.separator));
-  };
-  for (const std::string& name : format_.copied) add(*row.features.find(name), 0);
+  for (const std::string& text : row) fields.push_back(data::csv_field(text, format_.separator));
   for (size_t i = 0; i < outputs_.size(); ++i) {
     const int64_t values = values_in(outputs_[i]);
-    for (int64_t j = 0; j < values; ++j) add(*predictions[i], at * values + j);
+    for (int64_t j = 0; j < values; ++j) fields.push_back(field_of(*predictions[i], at * values + j, format_.separator));
   }
   out_ << data::csv_record(fields, format_.separator) << '\n';
 }
 
-void PredictionRows::write_json(const data::Element& row, const std::vector<const Tensor*>& predictions, int64_t at) {
+void PredictionRows::write_json(const CopiedFields& row, const std::vector<const Tensor*>& predictions, int64_t at) {
   Json line = Json::object();
-  for (const std::string& name : format_.copied) line[name] = json::element_json(*row.features.find(name), 0);
+  for (size_t i = 0; i < row.size(); ++i) {
+    line[format_.copied[i].name] = copied_json(row[i], format_.copied[i].is_number);
+  }
   for (size_t i = 0; i < outputs_.size(); ++i) line[outputs_[i].name] = json::row_json(*predictions[i], at);
   if (!print_line(out_, line)) ++rows_with_bytes_;
 }

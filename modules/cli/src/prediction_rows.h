@@ -6,7 +6,6 @@
 #include <vector>
 
 #include "shoal/cli/text_output.h"
-#include "shoal/data/element.h"
 #include "shoal/estimator/exported_model.h"
 
 namespace shoal::cli {
@@ -23,10 +22,18 @@ struct RowOutput {
 Result<std::vector<RowOutput>> choose_outputs(const ExportedModel& model, const std::string& signature,
                                               const std::vector<std::string>& keys);
 
+/// A column of the input table that is written in front of the predictions.
+struct CopiedColumn {
+  std::string name;
+  bool is_number = false;  ///< True if the model reads the column as numbers, so that JSON has numbers, too.
+};
+/// The fields of the copied columns in one row of the table, as they stand there.
+using CopiedFields = std::vector<std::string>;
+
 struct RowFormat {
   bool json_lines = false;
   char separator = ',';
-  std::vector<std::string> copied = {};  ///< Columns of the input table, written in front of the predictions.
+  std::vector<CopiedColumn> copied = {};
 };
 
 class PredictionRows {
@@ -36,8 +43,8 @@ class PredictionRows {
   /// Writes the names of the columns (RFC 4180); nothing for JSON lines. A prediction of several values has "name/0",
   /// "name/1", ... InvalidArgument if two columns would have one name.
   Result<void> write_header();
-  /// Writes the predictions of `rows`. DataLoss if a prediction lacks the shape that the export describes.
-  Result<void> write(std::span<const data::Element> rows, const data::TensorMap& predictions);
+  /// Writes predictions, with the copied fields of their rows in front. DataLoss if a prediction lacks the shape that the export describes.
+  Result<void> write(std::span<const CopiedFields> rows, const data::TensorMap& predictions);
   int64_t rows() const { return rows_; }
   /// The number of rows with a prediction that is NaN, and the number of the first such row, from 1.
   int64_t rows_with_nan() const { return rows_with_nan_; }
@@ -46,8 +53,8 @@ class PredictionRows {
   int64_t rows_with_bytes() const { return rows_with_bytes_; }
 
  private:
-  void write_csv(const data::Element& row, const std::vector<const Tensor*>& predictions, int64_t at);
-  void write_json(const data::Element& row, const std::vector<const Tensor*>& predictions, int64_t at);
+  void write_csv(const CopiedFields& row, const std::vector<const Tensor*>& predictions, int64_t at);
+  void write_json(const CopiedFields& row, const std::vector<const Tensor*>& predictions, int64_t at);
   void count(const std::vector<const Tensor*>& predictions, int64_t at);
 
   TextOutput& out_;

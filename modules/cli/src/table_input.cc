@@ -108,6 +108,15 @@ Error twice(const std::string& name, const std::string& who) {
       " more than once, so it is not clear which one is meant; rename all but one, or name all with --columns");
 }
 
+/// True if the table has a column of the kind "name/3" that is for `tensor`, of `count` values per row.
+bool names_values_of(const Header& header, const ExportedTensor& tensor, int64_t count) {
+  return std::ranges::any_of(header.names(), [&](std::string_view name) {
+    if (!name.starts_with(tensor.name + "/")) return false;
+    const auto index = number_from<int64_t>(name.substr(tensor.name.size() + 1));
+    return index && *index >= 0 && *index < count;
+  });
+}
+
 /// Returns the names of the columns that hold an input's values, in order. `only`: true if the export has no
 /// other input.
 Result<std::vector<std::string>> columns_of(const ExportedTensor& tensor, bool only, const Header& header,
@@ -120,7 +129,7 @@ Result<std::vector<std::string>> columns_of(const ExportedTensor& tensor, bool o
     columns.push_back(expected(int64_t(columns.size())));
   }
   if (int64_t(columns.size()) == count) return columns;
-  if (!only || (count == 1 && !tensor.name.empty())) {
+  if (!only || (count == 1 && !tensor.name.empty()) || names_values_of(header, tensor, count)) {
     const std::string missing = expected(int64_t(columns.size()));
     return invalid_argument(called(tensor) + " needs a column " + data::csv_field(missing) +
                             did_you_mean(missing, header.names()) + "; the table has: " + listed(header.names()) +
@@ -158,7 +167,7 @@ Result<TableInput> TableInput::match(const std::vector<ExportedTensor>& inputs, 
                                      const TableChoice& choice) {
   const Header header(names);
   SHOAL_TRY_VOID(check_choice(choice, header));
-  const NameSet unused = set_of(choice.unused), copied = set_of(choice.copied);
+  const NameSet unused = set_of(choice.unused);
   TableInput table;
   for (const std::string& name : names) table.columns_.push_back({.name = name, .repeated = header.has_twice(name)});
   std::vector<const ExportedTensor*> reader(names.size());  // For each column: the model's input that uses it.
@@ -183,7 +192,11 @@ Result<TableInput> TableInput::match(const std::vector<ExportedTensor>& inputs, 
     table.inputs_.push_back(std::move(input));
   }
   for (size_t i = 0; i < names.size(); ++i) {
-    if (!reader[i] && !copied.contains(names[i])) table.unused_.push_back(names[i]);
+    if (!reader[i]) table.unused_.push_back(names[i]);
+  }
+  for (const std::string& name : choice.copied) {
+    const size_t place = header.place_of(name);
+    table.copied_.push_back({place, reader[place] && reader[place]->dtype != DType::kString});
   }
   return table;
 }

@@ -17,8 +17,8 @@ struct TableChoice {
 };
 
 /// Matches the columns of a table with the inputs of a model. An input of one value per row takes the column of its name;
-/// an input of more values takes the columns "name/0", "name/1" and so on. If the model's only input finds no such columns,
-/// it takes all columns from left to right, except those that TableChoice lists.
+/// an input of more values takes the columns "name/0", "name/1" and so on. If the table has none of these columns, the model's
+/// only input takes all columns from left to right, except those that TableChoice lists.
 class TableInput {
  public:
   /// `names` are the table's columns. InvalidArgument if the table lacks a column of an input, or if the type of an
@@ -28,6 +28,13 @@ class TableInput {
   /// The columns for CsvReader::expect().
   const std::vector<data::CsvColumn>& columns() const { return columns_; }
   const std::vector<std::string>& unused() const { return unused_; }
+
+  /// The columns to copy (TableChoice::copied), by their places from the left, and whether an input reads numbers from them.
+  struct Copied {
+    size_t place = 0;
+    bool is_number = false;
+  };
+  const std::vector<Copied>& copied() const { return copied_; }
 
   /// InvalidArgument if a value does not fit its input.
   Result<void> check(const data::Element& row) const;
@@ -42,6 +49,7 @@ class TableInput {
   std::vector<Input> inputs_;
   std::vector<data::CsvColumn> columns_;
   std::vector<std::string> unused_;
+  std::vector<Copied> copied_;
 };
 
 }  // namespace shoal::cli

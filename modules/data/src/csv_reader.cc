@@ -47,6 +47,7 @@ struct CsvReader::State {
   CsvOptions options;
   std::optional<CsvParser> parser = std::nullopt;
   bool began = false;
+  std::string_view last = {};  // The record that CsvReader::next() gave last. It lies in the memory of `reader`.
   std::optional<HeaderRecord> header = std::nullopt;
   std::vector<std::string> passed = {};  // The fields of the last header line, if it was read before `parser` existed.
 
@@ -137,6 +138,7 @@ Result<bool> CsvReader::next(Element& element) {
     SHOAL_TRY(const bool more, state_->next(record));
     if (!more) return false;
   } while (record.empty());
+  state_->last = record;
   CsvParser& parser = *state_->parser;
   if (auto parsed = parser.parse(record, element); !parsed) {
     const std::optional<HeaderRecord>& header = state_->header;
@@ -144,6 +146,11 @@ Result<bool> CsvReader::next(Element& element) {
     return state_->reader.damaged_at(parsed.error().message() + hint, record, parser.error_at());
   }
   return true;
+}
+
+std::vector<std::string> CsvReader::last_fields() const {
+  const auto fields = fields_of(state_->last, state_->options);
+  return fields ? *fields : std::vector<std::string>();  // next() would have refused a record that cannot be split.
 }
 
 Error CsvReader::damaged(const std::string& sentence) const { return state_->reader.damaged(sentence); }

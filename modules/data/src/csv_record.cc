@@ -203,8 +203,8 @@ Result<void> CsvParser::store_missing(const CsvColumn& column, bool label, Tenso
   }
   if (column.missing || text) return {};
   return invalid_argument("the field of column " + column.name +
-                          " is missing, and the column has no value for that; give it one (CsvColumn::missing), or let the "
-                          "column be float32, where it may be \"nan\"");
+                          " is missing; write a value there, or, in a program, give the column one for missing fields "
+                          "(CsvColumn::missing), which may be \"nan\" if the column is float32");
 }
 
 Result<void> CsvParser::store(const CsvColumn& column, bool label, std::string_view field, Tensor& tensor) {

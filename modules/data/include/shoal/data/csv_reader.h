@@ -51,6 +51,9 @@ class CsvReader {
   Result<void> expect(std::vector<CsvColumn> columns, std::vector<std::string> unused = {});
   /// Reads the next record, passing over empty lines; false at the end. DataLoss, naming text and line, for a bad record.
   Result<bool> next(Element& element);
+  /// Returns all fields of the record that next() gave last, from left to right, as text. Call it before the next record is
+  /// read.
+  std::vector<std::string> last_fields() const;
   /// Makes an error about the record that next() or fields() gave last: "people.csv, line 12 (offset 1450): sentence".
   Error damaged(const std::string& sentence) const;
   /// If bytes of the file were left unread, returns a sentence for a warning. Call it after next() has returned false.
