@@ -70,6 +70,57 @@ TEST_F(DataCommand, TellsTfExamplesFromOtherRecords) {
   EXPECT_EQ(json["files"][1]["fields"][0]["bytes"], (Json{{"min", 1}, {"max", 12}}));
 }
 
+TEST_F(DataCommand, ListsInJsonLinesStayAsTheyAre) {
+  const auto sampled = [this](const std::string& line) {
+    write("l.jsonl", line + "\n");
+    return data({"sample", "--first", "--json", path("l.jsonl")}).json()["sample"][0]["values"];
+  };
+  for (const char* line :
+       {R"({"x":[1,null,3]})", R"({"x":[true,2.5]})", R"({"x":[[1,2],[3,4]]})", R"({"x":[[1],[2,3],[]]})",
+        R"({"x":[{"b":1},{"c":[5,{}]},{"b":"\"é,"}]})", R"({"x":[1,"a"],"y":{"z":[2,3.5]}})", R"({"x":[]})",
+        R"({"x":[true,false],"n":null})", R"({"x":[[["a"],["b"]]]})"}) {
+    const Json values = Json::parse(line);
+    Json expected = Json::object();
+    for (const auto& [name, value] : values.items()) {
+      if (value.is_object()) {
+        expected[name + ".z"] = value["z"];
+      } else {
+        expected[name] = value;
+      }
+    }
+    EXPECT_EQ(sampled(line), expected) << line;
+  }
+  write("l.jsonl", "{\"x\":[1,2]}\n{\"x\":[1,null]}\n{\"m\":[[1,2],[3,4]]}\n");
+  const Json fields = data({"describe", "--json", path("l.jsonl")}).json()["files"][0]["fields"];
+  EXPECT_EQ(fields[0]["type"], "int64 or json");
+  EXPECT_EQ(fields[1]["shape"], (Json{2, 2}));
+}
+
+TEST_F(DataCommand, AnEmptyFeatureIsAMissingValue) {
+  data::TfRecordWriter records = value_or_raise(data::TfRecordWriter::create(path("e")));
+  ASSERT_TRUE(records.append(data::make_tf_example({{"age", Tensor::scalar<int64_t>(30)}})));
+  ASSERT_TRUE(records.append(std::string("\x0a\x09\x0a\x07\x0a\x03\x61ge\x12\x00", 11)));
+  ASSERT_TRUE(records.finish());
+  const Json field = data({"describe", "--json", path("e")}).json()["files"][0]["fields"][0];
+  EXPECT_EQ(field["type"], "int64");
+  EXPECT_EQ(field["missing"], 1);
+  EXPECT_EQ(field["max"], 30);
+}
+
+TEST_F(DataCommand, WholeNumbersAreShownWithAllTheirDigits) {
+  write("t", "when,share\n1700000001,0.25\n1700009999,0.5\n");
+  EXPECT_THAT(data({"describe", path("t")}).out, HasSubstr("int64, 1700000001 to 1700009999\n"));
+}
+
+TEST_F(DataCommand, ATextThatIsNearlyATableIsTold) {
+  write("t", "a,b\n1,2\n3,4\n5,6,7\n");
+  for (const std::vector<std::string>& words : std::vector<std::vector<std::string>>{
+           {"describe", path("t")}, {"statistics", path("t"), "--column", "a"}, {"vocabulary", path("t")}}) {
+    EXPECT_THAT(data(words).err, HasSubstr("/t: most of its first lines have 2 fields"));
+  }
+  EXPECT_EQ(data({"describe", path("t"), "--format", "text"}).err, "");
+}
+
 TEST_F(DataCommand, TakesTheWordOfFormatAndSeparator) {
   write("t", "1,2\n3,4\n");
   EXPECT_EQ(data({"describe", path("t"), "--format", "text", "--json"}).json()["files"][0]["fields"][0]["type"], "text");

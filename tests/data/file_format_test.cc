@@ -63,6 +63,37 @@ TEST_F(FileFormatTest, TheSeparatorIsTheOneOfMostColumnsAndNamesAreNoNumbers) {
   EXPECT_TRUE(infer_csv_form(*storage_, path("one"), std::nullopt)->has_header);
 }
 
+TEST_F(FileFormatTest, LinesOfMoreThan64KiBAreATableToo) {
+  std::string names, numbers;
+  for (int i = 0; i < 12000; ++i) {
+    names += (i > 0 ? ";gene_" : "gene_") + std::to_string(i);
+    numbers += i > 0 ? ";5" : "5";
+  }
+  const RecognisedFile wide = value_or_raise(recognised(names + "\n" + numbers + "\n" + numbers + "\n"));
+  EXPECT_EQ(wide.format, FileFormat::kCsv);
+  EXPECT_EQ(wide.csv.separator, ';');
+  EXPECT_TRUE(wide.csv.has_header);
+  const CsvForm form = value_or_raise(infer_csv_form(*storage_, path("f"), std::nullopt));
+  EXPECT_EQ(form.separator, ';');
+  EXPECT_TRUE(form.has_header);
+  EXPECT_TRUE(infer_csv_form(*storage_, path("f"), ';')->has_header);
+  EXPECT_FALSE(recognised(numbers + "\n" + numbers + "\n")->csv.has_header);
+  const std::string long_text = "a,\"" + std::string(100'000, 'x') + "\n\"\n";
+  EXPECT_EQ(recognised("id,text\n" + long_text)->format, FileFormat::kCsv);
+  // Longer records are errors of the readers, so no more is read.
+  folder_.write("f", std::string(1 << 20, 'x') + ",a\n1,2\n");
+  EXPECT_EQ(recognise_file(*storage_, path("f"), {.line_bytes_max = 1000})->format, FileFormat::kText);
+}
+
+TEST_F(FileFormatTest, ATextThatIsNearlyATableHasARemark) {
+  const RecognisedFile odd = value_or_raise(recognised("a,b\n1,2\n3,4\n5,6,7\n"));
+  EXPECT_EQ(odd.format, FileFormat::kText);
+  EXPECT_THAT(odd.remark, HasSubstr("most of its first lines have 2 fields, separated by \",\", but line 4 has 3 fields"));
+  EXPECT_THAT(recognised("a\tb\n\n1\t2\n3\t4\n \n")->remark, HasSubstr("separated by tabs, but line 5 has 1 field"));
+  EXPECT_EQ(recognised("a,b\n1,2\n")->remark, "");
+  EXPECT_EQ(recognised("Dear all,\nwell, yes,\nno\nno\nno\n")->remark, "");
+}
+
 TEST_F(FileFormatTest, BinaryFormatsAreToldByTheirFirstBytes) {
   ASSERT_TRUE(write_npy(*storage_, path("npy"), Tensor::of<float>({3}, {1, 2, 3})));
   ASSERT_TRUE(write_npz(*storage_, path("npz"), {{"x", Tensor::of<float>({3}, {1, 2, 3})}}));
@@ -137,6 +168,18 @@ TEST_F(FileFormatTest, TfExampleTensorsAreAllListsOfARecord) {
   EXPECT_EQ(read["i"].as<int64_t>()[1], -2);
   EXPECT_EQ(read["s"].strings()[0], "x");
   EXPECT_EQ(tf_example_tensors("\x0a\xff").error().kind(), ErrorKind::kDataLoss);
+}
+
+/// Programs write such records for a value that is missing.
+TEST_F(FileFormatTest, ATfExampleMayHaveNamesWithoutValuesOrNoNames) {
+  const std::string without_value("\x0a\x09\x0a\x07\x0a\x03\x61ge\x12\x00", 11);  // {"age": a Feature without a list}
+  EXPECT_EQ(value_or_raise(tf_example_tensors(without_value)).size(), 0u);
+  TfRecordWriter records = value_or_raise(TfRecordWriter::create(path("records")));
+  ASSERT_TRUE(records.append(""));
+  ASSERT_TRUE(records.append(std::string("\x0a\x00", 2)));
+  ASSERT_TRUE(records.append(make_tf_example({{"age", Tensor::scalar<int64_t>(30)}})));
+  ASSERT_TRUE(records.finish());
+  EXPECT_EQ(recognise_file(*storage_, path("records"))->format, FileFormat::kTfExample);
 }
 
 TEST_F(FileFormatTest, RowsAreThoseOfTheWholeArray) {

@@ -72,7 +72,8 @@ TEST(TarHeader, TypesAreTold) {
   EXPECT_EQ(kind('0'), TarKind::kFile);
   EXPECT_EQ(kind('7'), TarKind::kFile);
   EXPECT_EQ(kind('\0'), TarKind::kOldFile);
-  for (const char type : {'1', '2', '3', '4', '5', '6'}) EXPECT_EQ(kind(type), TarKind::kNoContents) << type;
+  EXPECT_EQ(kind('1'), TarKind::kHardLink);
+  for (const char type : {'2', '3', '4', '5', '6'}) EXPECT_EQ(kind(type), TarKind::kNoContents) << type;
   EXPECT_EQ(kind('S'), TarKind::kSparse);
   EXPECT_EQ(kind('x'), TarKind::kPax);
   EXPECT_EQ(kind('X'), TarKind::kPax);

@@ -4,6 +4,7 @@
 
 #include "collecting.h"
 #include "shoal/base/memory_storage.h"
+#include "shoal/base/production.h"
 #include "tar_blocks.h"
 
 namespace shoal::data {
@@ -82,6 +83,22 @@ TEST_F(TarSamples, HaveNoOtherEntries) {
   archive += tar_block({.name = "b.x/", .size = "00000000700", .type = '\0'});  // A folder, as Version 7 had them.
   archive += tar_entry("a.y", "2", '\0') + tar_entry("a.z", "3", '7') + tar_entry("__a.x", "4");
   EXPECT_THAT(lines_of(archive), ElementsAre("a: x=1 y=2 z=3", "__a: x=4"));
+}
+
+/// tar makes a hard link of the second name of a file, so that a sample may lack a member that its folder had.
+TEST_F(TarSamples, WarnOfHardLinks) {
+  const std::string archive = tar_entry("a.x", "1") + tar_block({.name = "b.x", .type = '1'}) + tar_entry("b.y", "2") +
+                              tar_block({.name = "c.x", .type = '2'});
+  std::vector<std::string> warnings;
+  const auto storage = std::shared_ptr<Storage>(make_memory_storage());
+  value_or_raise(storage->write_atomically("a.tar", archive));
+  const auto told = make_production_environment(
+      {.sink = [&](const LogRecord& record) { warnings.emplace_back(record.message); }, .storage = storage});
+  const auto iterator = value_or_raise(Dataset::tar_samples({"a.tar"}).repeat(2).iterate(*told));
+  for (Element element; value_or_raise(iterator->next(element));) {
+  }
+  EXPECT_THAT(warnings, ElementsAre(AllOf(HasSubstr("a.tar: \"b.x\" is another name of a file in the archive (a hard link)"),
+                                          HasSubstr("tar --hard-dereference"))));
 }
 
 TEST_F(TarSamples, LongNamesComeBeforeTheirEntries) {

@@ -39,21 +39,33 @@ constexpr std::pair<FileFormat, std::string_view> kNames[] = {
     {FileFormat::kImage, "image"},
 };
 
-/// The first bytes of a file's contents, uncompressed.
-struct Beginning {
-  std::string bytes;
-  bool is_all = false;
-};
+/// The first bytes of a file's contents, uncompressed, without a byte order mark.
+class Beginning {
+ public:
+  static Result<Beginning> read(Storage& storage, const std::string& path) {
+    Beginning begin;
+    SHOAL_TRY(begin.source_, open_bytes(storage, path));
+    SHOAL_TRY_VOID(begin.read_on(kLookedAtBytes));
+    begin.bytes_.erase(0, byte_order_mark_in(begin.bytes_));
+    return begin;
+  }
+  /// Reads up to `count` bytes more.
+  Result<void> read_on(size_t count) {
+    const size_t before = bytes_.size();
+    bytes_.resize(before + count);
+    SHOAL_TRY(const size_t read, source_->read(std::as_writable_bytes(std::span(bytes_).subspan(before))));
+    bytes_.resize(before + read);
+    is_all_ = read < count;
+    return {};
+  }
+  std::string_view bytes() const { return bytes_; }
+  bool is_all() const { return is_all_; }
 
-Result<Beginning> read_beginning(Storage& storage, const std::string& path) {
-  SHOAL_TRY(const std::unique_ptr<ByteSource> source, open_bytes(storage, path));
-  Beginning begin{.bytes = std::string(kLookedAtBytes, '\0')};
-  SHOAL_TRY(const size_t count, source->read(std::as_writable_bytes(std::span(begin.bytes))));
-  begin.bytes.resize(count);
-  begin.is_all = count < kLookedAtBytes;
-  begin.bytes.erase(0, byte_order_mark_in(begin.bytes));
-  return begin;
-}
+ private:
+  std::unique_ptr<ByteSource> source_;
+  std::string bytes_;
+  bool is_all_ = false;
+};
 
 uint64_t little_endian(std::string_view bytes) {
   uint64_t value = 0;
@@ -68,13 +80,20 @@ bool begins_as_tf_record(std::string_view begin) {
          masked_crc(crc32c(begin.substr(0, 8))) == uint32_t(little_endian(begin.substr(8, 4)));
 }
 
-/// Whether the first record is a tf.Example. If `begin` holds only a part of that record, its first byte decides.
+/// Whether the first record that has features is a tf.Example. If `begin` holds only a part of that record, its first byte
+/// decides.
 bool has_tf_example(std::string_view begin) {
-  const uint64_t bytes = little_endian(begin.substr(0, 8));
-  const std::string_view record = begin.substr(12, bytes);
-  if (record.size() < bytes) return record.starts_with('\n');  // '\n' is the protobuf tag of field 1 of tf.Example.
-  TfRecord example;
-  return example.read(record).has_value() && !example.values().empty();
+  constexpr size_t kHeaderBytes = 12, kFooterBytes = 4;
+  while (begin.size() > kHeaderBytes) {
+    const uint64_t bytes = little_endian(begin.substr(0, 8));
+    begin.remove_prefix(kHeaderBytes);
+    if (begin.size() < bytes) return begin.starts_with('\n');  // '\n' is the protobuf tag of field 1 of tf.Example.
+    TfRecord example;
+    if (!example.read(begin.substr(0, bytes))) return false;
+    if (!example.values().empty()) return true;
+    begin.remove_prefix(std::min<size_t>(begin.size(), bytes + kFooterBytes));
+  }
+  return false;
 }
 
 bool begins_as_idx(std::string_view begin) {
@@ -100,7 +119,7 @@ bool first_member_is_array(std::string_view begin) {
 /// Returns the first whole records behind the header lines, at most kRecordsCompared of them; empty lines do not count.
 std::vector<std::string_view> first_records(const Beginning& begin, const CsvSyntax& syntax, int64_t header_lines) {
   std::vector<std::string_view> records;
-  const std::string_view text = begin.bytes;
+  const std::string_view text = begin.bytes();
   size_t first = 0;
   CsvState state = CsvState::kFieldBegin;
   const auto hand_out = [&](size_t end) {
@@ -121,20 +140,32 @@ std::vector<std::string_view> first_records(const Beginning& begin, const CsvSyn
       state = csv_state_after(state, text[i], syntax);
     }
   }
-  if (begin.is_all && first < text.size() && records.size() < kRecordsCompared) hand_out(text.size());
+  if (begin.is_all() && first < text.size() && records.size() < kRecordsCompared) hand_out(text.size());
   return records;
 }
 
-/// Returns how many fields each of the records has with this separator; 0 if their numbers differ.
-size_t common_field_count(const std::vector<std::string_view>& records, const CsvSyntax& syntax) {
-  CsvSplitter splitter(syntax);
-  size_t count = 0;
-  for (const std::string_view record : records) {
-    if (!splitter.split(record)) return 0;
-    if (count != 0 && splitter.fields().size() != count) return 0;
-    count = splitter.fields().size();
+CsvSyntax syntax_with(char separator, const CsvOptions& table) {
+  CsvSyntax syntax = syntax_of(table);
+  syntax.separator = separator;
+  return syntax;
+}
+
+/// Reads on until there are two whole records behind the header lines, whatever the separator is. Stops where the readers of
+/// tables would: records have at most CsvOptions::line_bytes_max bytes.
+Result<void> read_two_records(Beginning& begin, const CsvOptions& table) {
+  const auto has_two = [&](char separator) {
+    return first_records(begin, syntax_with(separator, table), table.header_lines).size() >= 2;
+  };
+  const double bytes_max = double(kLookedAtBytes) + double(table.header_lines + 2) * double(table.line_bytes_max);
+  while (!begin.is_all() && double(begin.bytes().size()) < bytes_max && !std::ranges::all_of(kSeparators, has_two)) {
+    SHOAL_TRY_VOID(begin.read_on(begin.bytes().size()));
   }
-  return count;
+  return {};
+}
+
+size_t fields_in(std::string_view record, const CsvSyntax& syntax) {
+  CsvSplitter splitter(syntax);
+  return splitter.split(record) ? splitter.fields().size() : 0;
 }
 
 bool is_header(std::string_view record, const CsvSyntax& syntax) {
@@ -146,26 +177,55 @@ bool is_header(std::string_view record, const CsvSyntax& syntax) {
   });
 }
 
-CsvSyntax syntax_with(char separator, const CsvOptions& table) {
-  CsvSyntax syntax = syntax_of(table);
-  syntax.separator = separator;
-  return syntax;
+std::string counted_fields(size_t count) { return std::to_string(count) + (count == 1 ? " field" : " fields"); }
+
+/// What a separator makes of the first records of a file.
+struct Division {
+  CsvForm form;
+  size_t fields = 0;           ///< The number of fields of the first record.
+  size_t records = 0;          ///< The number of records that were compared.
+  size_t odd_records = 0;      ///< How many of them have another number of fields.
+  std::string_view first_odd;  ///< The first such record.
+  bool is_table() const { return records >= 2 && fields >= 2 && odd_records == 0; }
+  bool is_nearly_table() const { return fields >= 2 && odd_records > 0 && 2 * odd_records < records; }
+};
+
+Division division_by(char separator, const Beginning& begin, const CsvOptions& table) {
+  const CsvSyntax syntax = syntax_with(separator, table);
+  const std::vector<std::string_view> records = first_records(begin, syntax, table.header_lines);
+  Division division{.form = {.separator = separator}, .records = records.size(), .first_odd = {}};
+  if (records.empty()) return division;
+  division.fields = fields_in(records.front(), syntax);
+  for (const std::string_view record : records) {
+    if (fields_in(record, syntax) == division.fields) continue;
+    if (division.odd_records++ == 0) division.first_odd = record;
+  }
+  division.form.has_header = is_header(records.front(), syntax);
+  return division;
 }
 
-/// Finds the separator that divides the lines of `begin` into the most columns. Returns none if no separator divides all
-/// lines into the same number of columns, at least two.
-std::optional<CsvForm> table_in(const Beginning& begin, const CsvOptions& table) {
-  std::optional<CsvForm> look;
-  size_t most = 1;
+/// A sentence about a file that would be a table without a few of its first records.
+std::string nearly_table_text(const Division& division, const Beginning& begin, const CsvOptions& table) {
+  const std::string_view before = begin.bytes().substr(0, size_t(division.first_odd.data() - begin.bytes().data()));
+  const auto line = 1 + std::ranges::count(before, '\n');
+  const char separator = division.form.separator;
+  return "most of its first lines have " + counted_fields(division.fields) + ", separated by " +
+         (separator == '\t' ? "tabs" : std::string("\"") + separator + "\"") + ", but line " + std::to_string(line) +
+         " has " + counted_fields(fields_in(division.first_odd, syntax_with(separator, table))) +
+         ", so the file is taken for text; --format csv takes it for a table";
+}
+
+/// Finds the separator that divides the first records into the most columns, at least two. If none divides all of them into
+/// the same number of columns, the file is text.
+RecognisedFile table_or_text(const Beginning& begin, const CsvOptions& table) {
+  std::optional<Division> best, nearly;
   for (const char separator : kSeparators) {
-    const CsvSyntax syntax = syntax_with(separator, table);
-    const std::vector<std::string_view> records = first_records(begin, syntax, table.header_lines);
-    const size_t count = records.size() < 2 ? 0 : common_field_count(records, syntax);
-    if (count <= most) continue;
-    most = count;
-    look = CsvForm{.separator = separator, .has_header = is_header(records.front(), syntax)};
+    const Division division = division_by(separator, begin, table);
+    if (division.is_table() && (!best || division.fields > best->fields)) best = division;
+    if (division.is_nearly_table() && (!nearly || division.fields > nearly->fields)) nearly = division;
   }
-  return look;
+  if (best) return {.format = FileFormat::kCsv, .csv = best->form};
+  return {.remark = nearly ? nearly_table_text(*nearly, begin, table) : ""};
 }
 
 bool begins_with_object(std::string_view text, int64_t header_lines) {
@@ -202,28 +262,28 @@ std::optional<FileFormat> file_format_from(std::string_view name) {
 }
 
 Result<RecognisedFile> recognise_file(Storage& storage, const std::string& path, const CsvOptions& table) {
-  SHOAL_TRY(const Beginning begin, read_beginning(storage, path));
-  if (const auto format = binary_format(begin.bytes)) return RecognisedFile{.format = *format};
-  if (const auto what = what_are_no_lines(begin.bytes)) return failed_precondition(path + " " + *what);
-  if (const size_t zero = begin.bytes.find('\0'); zero != std::string::npos) {
+  SHOAL_TRY(Beginning begin, Beginning::read(storage, path));
+  if (const auto format = binary_format(begin.bytes())) return RecognisedFile{.format = *format};
+  if (const auto what = what_are_no_lines(begin.bytes())) return failed_precondition(path + " " + *what);
+  if (const size_t zero = begin.bytes().find('\0'); zero != std::string::npos) {
     return data_loss(
         path + " (offset " + std::to_string(zero) +
         "): a zero byte, so that the file is no text, and it begins as no format that is known; --format names one");
   }
-  if (begins_with_object(begin.bytes, table.header_lines)) return RecognisedFile{.format = FileFormat::kJsonLines};
-  if (const auto look = table_in(begin, table)) return RecognisedFile{.format = FileFormat::kCsv, .csv = *look};
-  return RecognisedFile{};
+  if (begins_with_object(begin.bytes(), table.header_lines)) return RecognisedFile{.format = FileFormat::kJsonLines};
+  SHOAL_TRY_VOID(read_two_records(begin, table));
+  return table_or_text(begin, table);
 }
 
 Result<CsvForm> infer_csv_form(Storage& storage, const std::string& path, std::optional<char> separator,
-                            const CsvOptions& table) {
-  SHOAL_TRY(const Beginning begin, read_beginning(storage, path));
+                               const CsvOptions& table) {
+  SHOAL_TRY(Beginning begin, Beginning::read(storage, path));
+  SHOAL_TRY_VOID(read_two_records(begin, table));
   if (!separator) {
-    if (const auto look = table_in(begin, table)) return *look;
+    const RecognisedFile recognised = table_or_text(begin, table);
+    if (recognised.format == FileFormat::kCsv) return recognised.csv;
   }
-  const CsvSyntax syntax = syntax_with(separator.value_or(','), table);
-  const std::vector<std::string_view> records = first_records(begin, syntax, table.header_lines);
-  return CsvForm{.separator = syntax.separator, .has_header = !records.empty() && is_header(records.front(), syntax)};
+  return division_by(separator.value_or(','), begin, table).form;
 }
 
 }  // namespace shoal::data

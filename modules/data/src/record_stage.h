@@ -28,8 +28,15 @@ class RecordFile {
   }
   bool knows_its_end() const { return source_->knows_its_end(); }
   const std::string& path() const { return path_; }
-  /// A sentence for a warning: which bytes of the file were not read. Call it after the last record.
-  std::optional<std::string> remark() const { return passed_over_remark(*source_, path_); }
+  /// A sentence for a warning: which parts of the file were not read. Call it after the last record.
+  std::optional<std::string> remark() const {
+    const std::optional<std::string> end = passed_over_remark(*source_, path_);
+    return end ? end : passed_over_;
+  }
+  /// The reader of the format notes in a sentence what it passes over. remark() returns the first such sentence.
+  void note_passed_over(const std::string& sentence) {
+    if (!passed_over_) passed_over_ = path_ + ": " + sentence;
+  }
 
   /// Fills `out`; returns false if the file ends before the first byte of it. DataLoss if the file ends within `out`.
   Result<bool> read(std::span<char> out, std::string_view what) {
@@ -99,6 +106,7 @@ class RecordFile {
 
   std::unique_ptr<ByteSource> source_;
   std::string path_;
+  std::optional<std::string> passed_over_;
   std::vector<std::byte> buffer_;
   size_t buffer_begin_ = 0, buffer_end_ = 0;  // The part of the buffer that was read and not yet returned.
   uint64_t offset_ = 0, begin_ = 0;

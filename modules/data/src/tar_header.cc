@@ -67,7 +67,7 @@ TarKind kind_of(char type) {
     case '0':
     case '7': return TarKind::kFile;
     case '\0': return TarKind::kOldFile;
-    case '1':
+    case '1': return TarKind::kHardLink;
     case '2':
     case '3':
     case '4':
@@ -117,7 +117,7 @@ Result<TarHeader> parse_tar_header(const TarBlock& block) {
     header.name.append(text_of_field(block, kPrefix)).push_back('/');
   }
   header.name += text_of_field(block, kName);
-  if (header.kind == TarKind::kNoContents) return header;
+  if (header.kind == TarKind::kNoContents || header.kind == TarKind::kHardLink) return header;
   const std::optional<uint64_t> bytes = number_of_field(block, kSize);
   if (!bytes) return data_loss("the size in its header is no number");
   header.bytes = *bytes;

@@ -23,7 +23,8 @@ using TarBlock = std::array<char, kTarBlockBytes>;
 enum class TarKind {
   kFile,
   kOldFile,     ///< A file, or a folder if its name ends with a slash: archives of Version 7 have no type for folders.
-  kNoContents,  ///< A folder, a link or a device. It has no contents, even if its header gives a size.
+  kNoContents,  ///< A folder, a symbolic link or a device. It has no contents, even if its header gives a size.
+  kHardLink,    ///< Another name of a file that the archive has. It has no contents either.
   kOther,       ///< An entry that has contents but is no file.
   kSparse,      ///< A sparse file, stored without its holes.
   kPax,         ///< A pax header for the next entry.

@@ -45,6 +45,12 @@ Result<bool> TarReader::next(RecordFile& file, TarEntry& entry) {
     }
     if (pax_.bytes) header_.bytes = *pax_.bytes;
     SHOAL_TRY_VOID(begin_contents(file, shown_tar_name(name)));
+    if (header_.kind == TarKind::kHardLink) {
+      file.note_passed_over(
+          shown_tar_name(name) +
+          " is another name of a file in the archive (a hard link), which has no contents there, and such "
+          "names are passed over; tar --hard-dereference stores the contents with each name");
+    }
     if (header_.kind != TarKind::kFile) continue;
     entry = {std::move(name), header_.bytes};
     return true;
@@ -108,7 +114,8 @@ Result<void> TarReader::take_extension(RecordFile& file) {
 }
 
 Result<void> TarReader::begin_contents(const RecordFile& file, const std::string& what) {
-  left_ = header_.kind == TarKind::kNoContents ? 0 : header_.bytes;
+  const bool has_contents = header_.kind != TarKind::kNoContents && header_.kind != TarKind::kHardLink;
+  left_ = has_contents ? header_.bytes : 0;
   padding_ = tar_padding(left_);
   if (left_ <= file.left_max() && padding_ <= file.left_max() - left_) return {};
   return cut(file, what + ", which has " + std::to_string(left_) + " bytes");

@@ -297,6 +297,7 @@ Result<TensorMap> tf_example_tensors(std::string_view record) {
   TensorMap tensors;
   for (const TfValues& last : read.values()) {
     const TfValues& values = *read.find(last.name);
+    if (values.list == TfList::kNone) continue;
     SHOAL_TRY(const int64_t count, values.count());
     const Shape shape{count};
     Tensor tensor(DType::kString, shape);
@@ -306,7 +307,7 @@ Result<TensorMap> tf_example_tensors(std::string_view record) {
     } else if (values.list == TfList::kInt64) {
       tensor = Tensor(DType::kInt64, shape);
       SHOAL_TRY_VOID(values.copy_int64s(tensor.mutable_as<int64_t>()));
-    } else if (values.list == TfList::kBytes) {
+    } else {
       std::vector<std::string_view> texts(static_cast<size_t>(count));
       SHOAL_TRY_VOID(values.copy_texts(texts));
       std::copy(texts.begin(), texts.end(), tensor.mutable_strings().begin());

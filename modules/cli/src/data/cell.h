@@ -10,12 +10,15 @@
 
 namespace shoal::cli {
 
+inline constexpr const char* kJsonType = "json";
+
 struct Cell {
   enum class Kind : uint8_t { kMissing, kNumbers, kTexts, kBytes };
 
   std::string name;
   Kind kind = Kind::kMissing;
-  /// The type in the file, or the type that training would read: "int64", "float32", "bool", "text", "bytes".
+  /// The type in the file, or the type that training would read: "int64", "float32", "bool", "text", "bytes"; kJsonType for a
+  /// text that is a JSON value of its own.
   std::string type = {};
   bool is_list = false;             ///< True: a record may have several values under this name.
   std::vector<int64_t> shape = {};  ///< For a list: its length, or the sizes of its axes.

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements `shoal data`: the arguments that its commands share, and the loop over the records of files.
 #include <chrono>
+#include <cmath>
 
 #include "data/data_commands.h"
 #include "json_out.h"
@@ -142,7 +143,11 @@ std::string shown(std::string_view text, size_t bytes_max) {
   return text.size() > bytes_max ? escaped + "... (" + std::to_string(text.size()) + " bytes)" : escaped;
 }
 
-std::string number_text(double number) { return formatted("%.6g", number); }
+std::string number_text(double number) {
+  constexpr double kExactMax = double(int64_t(1) << 53);  // Up to here double holds each whole number.
+  if (std::abs(number) <= kExactMax && std::trunc(number) == number) return formatted("%.0f", number);
+  return formatted("%.6g", number);
+}
 
 std::string field_title(const std::string& name) { return name.empty() ? "the value" : shown(name); }
 

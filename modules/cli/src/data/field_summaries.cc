@@ -7,9 +7,9 @@ namespace shoal::cli {
 
 std::string FieldSummary::type(bool missing_makes_float) const {
   if (has_bytes) return "bytes";
-  if (has_text) return "text";
-  if (types.empty()) return "nothing";
   const auto has = [this](const char* type) { return std::ranges::find(types, type) != types.end(); };
+  if (has_text && !has(kJsonType)) return "text";
+  if (types.empty()) return "nothing";
   if (types.size() == 1) return types[0] == "int64" && missing_makes_float ? "float32" : types[0];
   if (types.size() == 2 && has("int64") && has("float32")) return "float32";
   std::string listed;

@@ -12,7 +12,9 @@
 
 namespace shoal::cli {
 
-/// Parses JSON objects. A value in a list, at any depth, belongs to the path of the list.
+/// Parses JSON objects. A list becomes one cell with the values in it; lists in lists are the axes of its shape. An irregular
+/// list has elements that differ: null, values of several types, lists of several lengths, or objects. No tensor has such
+/// values, so its cell holds its text alone, with the type "json".
 class JsonCells final : json::Events {
  public:
   /// Parses one line. DataLoss, with the position of the byte in the line, if the line is no JSON object.
@@ -29,16 +31,29 @@ class JsonCells final : json::Events {
   Result<void> key(std::string_view text) override;
   Result<void> end_object() override;
 
+  /// A list that is being read.
+  struct OpenList {
+    int64_t count = 0;                ///< The number of its elements so far.
+    std::vector<int64_t> shape = {};  ///< The shape of its first element: empty for a single value.
+  };
+
   /// The cell at the current path.
   Result<Cell*> cell();
-  Result<void> put(std::string_view text, double number, Cell::Kind kind, const char* type);
+  Result<void> put(std::string_view text, double number, Cell::Kind kind, std::string_view type);
+  /// Counts an element of the innermost list. Elements of several shapes make the list irregular.
+  void count_element(const std::vector<int64_t>& shape);
+  /// Adds to the text of the outermost list, with a comma before it if an element stands before it.
+  void add_to_list_text(std::string_view text);
 
   std::vector<Cell>* cells_ = nullptr;
   size_t used_ = 0;                                 // How many elements of *cells_ the current line of the file fills.
   std::unordered_map<std::string, size_t> places_;  // Index of each cell, by name. Only looked up, so order is irrelevant.
   std::string path_;
   std::vector<size_t> path_ends_;  // For each open JSON object: how many of path_'s first bytes are the object's own path.
-  int lists_ = 0;                  // How many lists are open.
+  std::vector<OpenList> lists_;    // The open lists, the outermost first.
+  size_t list_cell_ = 0;           // The index of the outermost list's cell.
+  std::string list_text_;          // The text of the outermost list so far.
+  bool is_irregular_ = false;      // Whether the outermost list is irregular.
 };
 
 }  // namespace shoal::cli

@@ -299,6 +299,7 @@ Result<OpenedFile> open_records(Environment& env, const std::string& path, const
   }
   if (choice.separator && recognised.format == FileFormat::kText && choice.format.empty())
     recognised.format = FileFormat::kCsv;
+  if (recognised.format == FileFormat::kText && !recognised.remark.empty()) tell(env, path + ": " + recognised.remark);
   file.format = std::string(data::to_string(recognised.format));
   switch (recognised.format) {
     case FileFormat::kCsv: {

@@ -30,6 +30,7 @@ struct Sampled {
 
 Json value_json(const Cell& cell, size_t i) {
   if (cell.kind == Cell::Kind::kBytes) return Json{{"bytes", cell.texts[i].size()}};
+  if (cell.type == kJsonType) return json::parse_in_order(cell.texts[i]);
   if (cell.kind == Cell::Kind::kTexts || cell.numbers.empty()) return cell.texts[i];
   if (cell.type == "bool") return cell.numbers[i] != 0;
   // A whole number of a text file may have more digits than a double holds.
@@ -39,13 +40,21 @@ Json value_json(const Cell& cell, size_t i) {
   return json::number_json(cell.numbers[i]);
 }
 
+/// The values of a list from `at` on, as the lists of this axis and those in them. Moves `at` behind them.
+Json list_json(const Cell& cell, size_t axis, size_t& at) {
+  Json list = Json::array();
+  for (int64_t i = 0; i < cell.shape[axis]; ++i) {
+    list.push_back(axis + 1 < cell.shape.size() ? list_json(cell, axis + 1, at) : value_json(cell, at++));
+  }
+  return list;
+}
+
 Json cell_json(const Cell& cell) {
   if (cell.kind == Cell::Kind::kMissing) return nullptr;
   if (cell.tensor) return json::values_json(*cell.tensor);
   if (!cell.is_list) return value_json(cell, 0);
-  Json list = Json::array();
-  for (size_t i = 0; i < cell.values(); ++i) list.push_back(value_json(cell, i));
-  return list;
+  size_t at = 0;
+  return list_json(cell, 0, at);
 }
 
 /// The picture in a cell: its tensor, or an image file in its bytes. Nothing for a damaged image, which is shown as bytes.

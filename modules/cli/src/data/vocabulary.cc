@@ -48,6 +48,7 @@ class Words {
   }
 
   Result<std::vector<WordCount>> ordered() {
+    if (!found_ && known_.empty()) return invalid_argument("there are no values: no file has a record");
     if (!found_) {
       std::string sentence = arguments_.column.empty() ? std::string("--column is needed: values have names here")
                                                        : "--column " + arguments_.column + ": no record has it";

@@ -181,6 +181,7 @@ class Dataset {
   ///
   /// Passed over are folders, links and devices, and files that belong to no sample: those whose last part of the path has
   /// no dot, begins with a dot, or has its first dot at the end; and those whose path begins with a part like "__index__".
+  /// At the end of an archive, a warning names a hard link that was passed over, since tar makes one of a file's second name.
   /// WebDataset passes over the same files, but makes samples of files in folders whose name begins with a dot, and of
   /// files whose extension is empty. A sample ends with its archive. Nothing after the first block of zeros is read, since
   /// that block is the end for tar(1) and for tarfile of Python.

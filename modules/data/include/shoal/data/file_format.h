@@ -42,13 +42,15 @@ struct CsvForm {
 struct RecognisedFile {
   FileFormat format = FileFormat::kText;
   CsvForm csv{};  ///< For kCsv.
+  /// For kText: a sentence why the file is no table, if most of its first lines are rows of one. Else empty.
+  std::string remark{};
 };
 
-/// Recognises a file by its first 64 KiB, uncompressed if it is gzip, zstd or lz4; its name does not matter. A file of
-/// lines is a table if one of the separators comma, tab, semicolon and bar divides each of its first records (at least two,
-/// at most 20) into the same number of fields, at least two. In JSON Lines each line begins with an object. An empty file
-/// is text. `table` says how the file will be read if it is a table: its quoting, trim_blanks and header_lines count. As many
-/// lines may come before JSON Lines.
+/// Recognises a file by its first 64 KiB, or by its first two lines if they are longer; uncompressed if it is gzip, zstd or
+/// lz4. Its name does not matter. A file of lines is a table if one of the separators comma, tab, semicolon and bar divides
+/// each of its first records (at least two, at most 20) into the same number of fields, at least two. In JSON Lines each
+/// line begins with an object. An empty file is text. `table` says how the file will be read if it is a table: its quoting,
+/// trim_blanks, header_lines and line_bytes_max count. As many lines may come before JSON Lines.
 ///
 /// Errors name the file: those of Storage::open(); FailedPrecondition, with advice, for a known format that Shoal does not
 /// read; DataLoss for bytes that are neither text nor of a known format.
@@ -57,6 +59,6 @@ Result<RecognisedFile> recognise_file(Storage& storage, const std::string& path,
 /// Finds how the fields of a file are separated. The file counts as a table even if it does not look like one or has a
 /// single column. `table` is as for recognise_file(). Errors: those of Storage::open().
 Result<CsvForm> infer_csv_form(Storage& storage, const std::string& path, std::optional<char> separator,
-                            const CsvOptions& table = {});
+                               const CsvOptions& table = {});
 
 }  // namespace shoal::data

@@ -52,7 +52,7 @@ Result<Element> parse_tf_example(std::string_view record, const TfExampleOptions
 MapFn tf_examples(TfExampleOptions options);
 
 /// Returns all lists of a record as tensors of rank 1, by their names: kString, kFloat32 or kInt64. A name without a list
-/// becomes an empty tensor of kString. DataLoss for a record that is no tf.Example.
+/// has no tensor, since its value is missing. DataLoss for a record that is no tf.Example.
 Result<TensorMap> tf_example_tensors(std::string_view record);
 
 /// Makes a record of these tensors, for TfRecordWriter: texts from kString, float32 from kFloat32, int64 from kInt64,
