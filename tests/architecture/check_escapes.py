@@ -198,7 +198,6 @@ ALLOWED = {
         ("modules/json/src/text.cc", "json", "the one place that calls the library's printer and parser"),
         ("modules/estimator/src/evaluate/compiled_model.cc", "thread variable edge",
          "a proof of C++ runs this machine's compiler and what it made, on files of its own; CXX is where users name a compiler"),
-        ("modules/estimator/src/model/export_format.cc", "json", "the parser's error tells where in an export's file the mistake is"),
     ],
     "The endpoint for monitoring systems: in a simulation nobody asks": [
         ("modules/monitor/src/metrics_endpoint.cc", "clock file network system thread",

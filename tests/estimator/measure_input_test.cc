@@ -45,6 +45,17 @@ TEST_F(MeasureInputTest, CountsWhatComesAndTrainsNothing) {
   EXPECT_FALSE(std::filesystem::exists(place.folder / "measured"));
 }
 
+TEST_F(MeasureInputTest, WithoutAModelDirMakesNoFolder) {
+  const Outcome outcome = run_program({"--measure-input", "60"}, [&](RunConfig config, const CommandLine& line) {
+    Estimator estimator(counting_model, std::move(config));
+    EXPECT_EQ(estimator.model_dir(), "");
+    train_and_evaluate(estimator, {.input_fn = [] { return numbers(100).batch(10); }, .max_steps = line.steps},
+                       {.input_fn = [] { return losses({0.5f}); }});
+  });
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(outcome.err, "");
+}
+
 TEST_F(MeasureInputTest, EndsWhenTheTimeIsOverAndNamesTheSlowestStage) {
   const auto slow = [](data::Element one) {
     const auto until = std::chrono::steady_clock::now() + std::chrono::milliseconds(1);

@@ -5,6 +5,7 @@
 #include <nlohmann/json.hpp>
 #include <thread>
 
+#include "report_files.h"
 #include "run_program.h"
 #include "shoal/base/memory_storage.h"
 #include "shoal/estimator/exporter.h"
@@ -218,6 +219,16 @@ TEST_F(Report, OfAFinishedRunStaysAndIsCompletedFromTheFolder) {
   std::filesystem::remove(in_folder());
   ASSERT_EQ(run({"--steps", "4"}, trains()).status, 0);
   EXPECT_EQ(json_of(in_folder()).at("last"), first.at("last"));
+}
+
+/// A report in JSON does not tell of what type an empty list is.
+TEST(FlagsNotUsed, AreNoEmptyListsOfAnotherType) {
+  ExperimentReport report, own;
+  report.parameters.set("layers", std::vector<std::string>());
+  own.parameters.set("layers", std::vector<int64_t>());
+  EXPECT_EQ(flags_not_used(report, own), "");
+  own.parameters.set("layers", std::vector<int64_t>{1});
+  EXPECT_EQ(flags_not_used(report, own), "layers");
 }
 
 TEST_F(Report, OfARunThatAnotherProgramBeganComesWithAWarning) {

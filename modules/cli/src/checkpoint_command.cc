@@ -111,9 +111,9 @@ Result<int> show_file(Context& context, const std::string& path, const std::vect
   }
   if (!names.empty()) json["values"] = Json::object();
   for (const std::string& name : names) {
-    auto tensor = file->read(name);
-    if (!tensor) return std::move(tensor).error().with_context(path);
-    json["values"][name] = json::values_json(*tensor);
+    if (!file->find(name)) return file->read(name).error().with_context(path);
+    SHOAL_TRY(const Tensor tensor, file->read(name));  // The errors of a tensor that is there name the file.
+    json["values"][name] = json::values_json(tensor);
   }
   print(context, json);
   return 0;

@@ -36,7 +36,8 @@ Result<std::string> resolve_model_dir(const RunConfig& config, const std::option
                             " needs a model_dir that all tasks of the job can see; give one "
                             "by --model-dir, in the RunConfig, the Estimator or TF_CONFIG");
   }
-  if (config.task_type() == cluster::kPsRole) return std::string();
+  // A parameter server writes nothing there, and neither does a program that only measures its input.
+  if (config.task_type() == cluster::kPsRole || host_of(config).measure_input) return std::string();
   const std::shared_ptr<Environment> env = make_call_environment(config);
   return make_temporary_model_dir(*env);
 }

@@ -135,6 +135,14 @@ Result<void> write_folder_report(const TaskReports& reports, const CommandLine& 
   return storage->write_atomically(path, again.to_json() + "\n");
 }
 
+/// True for a list without elements, of any type: a report does not tell the type of such a list.
+bool is_empty_list(const Params::Item& item) {
+  const auto* const whole = std::get_if<std::vector<int64_t>>(&item);
+  const auto* const numbers = std::get_if<std::vector<double>>(&item);
+  const auto* const texts = std::get_if<std::vector<std::string>>(&item);
+  return (whole && whole->empty()) || (numbers && numbers->empty()) || (texts && texts->empty());
+}
+
 }  // namespace
 
 ExperimentReport program_report(const TaskReports& reports, const CommandLine& line,
@@ -158,7 +166,7 @@ std::string flags_not_used(const ExperimentReport& report, const ExperimentRepor
   std::string text;
   for (const auto& [name, item] : own.parameters) {
     const auto same = [&, &name = name, &item = item](const Params::Pair& other) {
-      return other.first == name && other.second == item;
+      return other.first == name && (other.second == item || (is_empty_list(other.second) && is_empty_list(item)));
     };
     if (std::none_of(report.parameters.begin(), report.parameters.end(), same)) text += (text.empty() ? "" : ", ") + name;
   }

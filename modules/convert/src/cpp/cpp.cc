@@ -124,6 +124,11 @@ Result<void> check_options(const CppOptions& options, const TrainedModel& model)
     if (!is_identifier(options.name_space.substr(begin, end - begin))) {
       return invalid_argument("\"" + options.name_space + "\" is no namespace of C++ (names with :: between them)");
     }
+    // The headers that the code includes declare names such as int8_t and size_t outside of any namespace.
+    if (begin == 0 && options.name_space.substr(0, end).ends_with("_t")) {
+      return invalid_argument("\"" + options.name_space +
+                              "\" cannot be the namespace: names that end with _t belong to types of C and C++");
+    }
     begin = end + 2;
   }
   for (const auto& [name, size] : options.axes) {

@@ -187,10 +187,13 @@ std::string encode_export(const ExportDescription& description) {
 
 Result<ExportDescription> decode_export(std::string_view text) {
   SHOAL_TRY(const bool sealed, check_seal(text));
+  SHOAL_TRY(const Json json, json::parse_value(text));
   try {
-    return description_from(Json::parse(text), sealed);
+    return description_from(json, sealed);
   } catch (const Json::exception& e) {
-    return data_loss(e.what());
+    // The library says "[json.exception.out_of_range.403] what is wrong"; the number is of no use.
+    const std::string_view why = e.what();
+    return data_loss("its fields are not those of an export: " + std::string(why.substr(why.find("] ") + 1)));
   } catch (const Exception& e) {
     return e.error();
   }
