@@ -13,6 +13,7 @@ namespace {
 
 using ::testing::Each;
 using ::testing::ElementsAre;
+using ::testing::HasSubstr;
 
 /// Keeps what it is given, and overwrites the variable, as an optimizer does.
 class Overwriter final : public UpdateApplier {

@@ -72,7 +72,7 @@ Result<void> check_loopback() {
   address.sin_port = htons(9);  // No packet is sent: connect() of a datagram socket only looks for the route.
   if (!socket || ::connect(socket.number(), reinterpret_cast<const sockaddr*>(&address), sizeof address) == 0) return {};
   return failed_precondition(
-      "tasks of this machine cannot reach each other at 127.0.0.1: " + std::string(std::strerror(errno)) +
+      "tasks of this machine cannot reach each other at 127.0.0.1: " + system_error_text(errno) +
       "; is its loopback interface down? As root, `ip link set lo up` starts it");
 }
 

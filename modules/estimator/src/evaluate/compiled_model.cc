@@ -6,9 +6,9 @@
 
 #include <cerrno>
 #include <cstdlib>
-#include <cstring>
 #include <vector>
 
+#include "shoal/base/exhaustion.h"
 #include "shoal/base/split_text.h"
 
 extern char** environ;
@@ -34,10 +34,10 @@ Result<int> run_command(std::vector<std::string> command, const std::string& sai
   pid_t child = 0;
   const int error = posix_spawnp(&child, words[0], &actions, nullptr, words.data(), environ);
   posix_spawn_file_actions_destroy(&actions);
-  if (error != 0) return failed_precondition("the program timeout cannot be started: " + std::string(std::strerror(error)));
+  if (error != 0) return failed_precondition("the program timeout cannot be started: " + no_thread_text(error));
   int status = 0;
   while (waitpid(child, &status, 0) < 0) {
-    if (errno != EINTR) return internal_error("waitpid: " + std::string(std::strerror(errno)));
+    if (errno != EINTR) return internal_error("waitpid: " + system_error_text(errno));
   }
   return WIFEXITED(status) ? WEXITSTATUS(status) : -1;
 }
