@@ -8,6 +8,7 @@
 #include "executor.h"
 #include "rounded_operands.h"
 #include "shoal/base/environment.h"
+#include "shoal/base/names_text.h"
 #include "shoal/graph/memory_plan.h"
 #include "shoal/graph/op.h"
 #include "shoal/graph/passes.h"
@@ -435,14 +436,8 @@ class Compiler {
 }  // namespace
 
 std::string shapes_of(const KernelRequest& request) {
-  const auto list = [](std::span<const TensorType> types) {
-    std::string text;
-    for (const TensorType& type : types) {
-      text.append(text.empty() ? "" : ", ").append(to_string(type.dtype)).append(" ").append(to_string(type.shape));
-    }
-    return text;
-  };
-  return list(request.inputs) + " -> " + list(request.outputs);
+  const auto text = [](const TensorType& type) { return std::string(to_string(type.dtype)) + " " + to_string(type.shape); };
+  return comma_separated(request.inputs, text) + " -> " + comma_separated(request.outputs, text);
 }
 
 Result<std::unique_ptr<Program>> compile_with(const Graph& graph, CompileOptions options, const ExecutorOptions& executor) {

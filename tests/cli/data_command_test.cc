@@ -90,6 +90,10 @@ TEST_F(DataCommand, ListsInJsonLinesStayAsTheyAre) {
     }
     EXPECT_EQ(sampled(line), expected) << line;
   }
+  write("l.jsonl", "{\"a\":{\"b\":[[1,2]]},\"a.b\":5}\n");
+  const Output twice = data({"sample", "--first", path("l.jsonl")});
+  EXPECT_EQ(twice.status, exit_status(ErrorKind::kDataLoss));
+  EXPECT_THAT(twice.err, HasSubstr("l.jsonl, line 1: two values have the name a.b"));
   write("l.jsonl", "{\"x\":[1,2]}\n{\"x\":[1,null]}\n{\"m\":[[1,2],[3,4]]}\n");
   const Json fields = data({"describe", "--json", path("l.jsonl")}).json()["files"][0]["fields"];
   EXPECT_EQ(fields[0]["type"], "int64 or json");

@@ -90,6 +90,11 @@ TEST_F(FileFormatTest, ATextThatIsNearlyATableHasARemark) {
   EXPECT_EQ(odd.format, FileFormat::kText);
   EXPECT_THAT(odd.remark, HasSubstr("most of its first lines have 2 fields, separated by \",\", but line 4 has 3 fields"));
   EXPECT_THAT(recognised("a\tb\n\n1\t2\n3\t4\n \n")->remark, HasSubstr("separated by tabs, but line 5 has 1 field"));
+  EXPECT_THAT(recognised("a,b\n1,2\n3,4\n5,\"6\"7\n")->remark, HasSubstr("but line 4 has a misplaced quote"));
+  recognised("a;b\n1;2\n3;4\n5;6;7\n").value();
+  const CsvForm form = value_or_raise(infer_csv_form(*storage_, path("f"), std::nullopt));
+  EXPECT_EQ(form.separator, ';');  // As the remark says.
+  EXPECT_TRUE(form.has_header);
   EXPECT_EQ(recognised("a,b\n1,2\n")->remark, "");
   EXPECT_EQ(recognised("Dear all,\nwell, yes,\nno\nno\nno\n")->remark, "");
 }

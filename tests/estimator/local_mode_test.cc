@@ -304,6 +304,7 @@ TEST_F(LocalMode, ALastEvaluationThatFailedIsMadeByTheNextStart) {
   EXPECT_EQ(place.report.metrics, *result.metrics);
   EXPECT_EQ(place.log.count('I', "the last evaluation is missing"), 2);
   EXPECT_EQ(train_input.calls, 1) << "nothing was trained again";
+  EXPECT_EQ(place.log.count('I', "only the last step was evaluated"), 0);
   EXPECT_EQ(run({.max_steps = 12}, {.exporters = {failing}}).metrics, std::nullopt);
   EXPECT_THAT(failing->calls, ElementsAre("10", "12 final"));
 }

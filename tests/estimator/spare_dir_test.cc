@@ -46,8 +46,14 @@ class FullDisks final : public ForwardingStorage {
     if (!path.starts_with("m/")) return file;
     return std::unique_ptr<WritableFile>(new FileOfFullDisk(std::move(file), takes_nothing));
   }
+  Result<std::unique_ptr<StorageLock>> lock(const std::string& path, std::string_view note) override {
+    if (spare_takes_nothing && path.starts_with("spare/"))
+      return unavailable("cannot write " + path + ": No space left on device");
+    return ForwardingStorage::lock(path, note);
+  }
   std::set<std::string> full{};
-  bool takes_nothing = false;  ///< True: no file of model_dir can be created or takes a byte.
+  bool spare_takes_nothing = false;  ///< True: no file of a lock can be made in the spare folder.
+  bool takes_nothing = false;        ///< True: no file of model_dir can be created or takes a byte.
   int refused = 0;
   int refusals_max = 1000;
 };
@@ -285,6 +291,28 @@ TEST_F(SpareDir, IsFoundByAFolderThatWasMoved) {
   EXPECT_EQ(goes_on(), 1);
   EXPECT_THAT(retained("moved"), ElementsAre("model.ckpt-0", "model.ckpt-2", "model.ckpt-4", "model.ckpt-6"));
   EXPECT_THAT(spared(), ElementsAre());
+}
+
+/// Its disk may be away for a while, so that its path does not exist.
+TEST_F(SpareDir, OfAFolderThatIsAwayIsNotForACopyThatNeedsNothingOfIt) {
+  EXPECT_THAT(end_of(6), HasSubstr("training has come to its end"));
+  ASSERT_TRUE(copy_folder(*disks_, "m", *disks_, "copy"));
+  ASSERT_TRUE(disks_->rename("m", "away"));
+  train(estimator(std::nullopt, "copy"), 8, 100, 100);
+  train(estimator("spare", "copy"), 10, 100, 100);
+  EXPECT_EQ(goes_on(), 0);
+  EXPECT_THAT(spared(), ElementsAre("model.ckpt-6"));
+  ASSERT_TRUE(disks_->rename("away", "m"));
+  train(estimator(), 8, 100, 100);
+  EXPECT_EQ(goes_on(), 1);
+}
+
+TEST_F(SpareDir, ThatIsFullTooCollectsNoEmptyFolders) {
+  disks_->spare_takes_nothing = true;
+  for (int i = 0; i < 3; ++i) {
+    EXPECT_THAT(end_of(4 + i), HasSubstr("No space left on device"));
+    EXPECT_LE(value_or_raise(disks_->list("spare")).size(), 2u);
+  }
 }
 
 TEST_F(SpareDir, IsFoundByAFolderWhosePlaceAnotherRunHas) {

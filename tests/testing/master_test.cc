@@ -303,21 +303,31 @@ TEST(Master, KilledInAnEvaluationGoesOnFromTheServers) {
 
 /// Nothing is left to train (LO-3), but the last evaluation and its exports are missing.
 TEST(Master, KilledInItsLastEvaluationMakesItAgain) {
-  World world(steps_of_a_second());
-  const auto exporter = std::make_shared<NotingExporter>();
-  const auto evaluation = std::make_shared<BeforeEvaluation>(1, [&] {
-    world.spend(kMaster, 300s);
-    world.after(100s, [&] { world.kill(kMaster); });
-    world.after(105s, [&] { world.start(kMaster); });
-  });
-  const SmallJob job{.max_steps = 15, .exporters = {exporter}, .eval_listener = evaluation};
-  world.add_cluster("master,ps:1", job, impatient(100));
-  ASSERT_TRUE(world.run()) << world.report();
-  expect_all_ended_well(world);
-  EXPECT_EQ(world.count_log("training finished before"), 1u) << world.report();
-  EXPECT_EQ(end_mark(world)->global_step, 15);
-  ASSERT_FALSE(exporter->calls.empty()) << world.report();
-  EXPECT_EQ(exporter->calls.back(), std::pair(int64_t(15), true));
+  for (const bool interrupted : {false, true}) {
+    SCOPED_TRACE(interrupted ? "interrupted while it makes it" : "left alone");
+    World world(steps_of_a_second());
+    const auto exporter = std::make_shared<NotingExporter>();
+    const auto again = std::make_shared<BeforeEvaluation>(1, [&] {
+      if (interrupted) world.interrupt(kMaster);
+    });
+    const auto first = std::make_shared<BeforeEvaluation>(1, [&] {
+      world.spend(kMaster, 300s);
+      world.after(100s, [&] { world.kill(kMaster); });
+      world.after(105s, [&] { world.start(kMaster); });
+    });
+    int starts = 0;
+    const Program program = [&](RunConfig config) {
+      const bool is_first = !config.is_chief() || starts++ == 0;
+      SmallJob{.max_steps = 15, .exporters = {exporter}, .eval_listener = is_first ? first : again}(config);
+    };
+    world.add_cluster("master,ps:1", program, impatient(100));
+    ASSERT_TRUE(world.run()) << world.report();
+    expect_all_ended_well(world);
+    EXPECT_EQ(world.count_log("training finished before"), 1u) << world.report();
+    EXPECT_EQ(end_mark(world)->global_step, 15);
+    ASSERT_FALSE(exporter->calls.empty()) << world.report();
+    EXPECT_EQ(exporter->calls.back(), std::pair(int64_t(15), true));
+  }
 }
 
 /// A job that can go on: the master, started again, would wait for servers that are gone, if these did not wait for it.

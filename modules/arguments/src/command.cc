@@ -5,6 +5,7 @@
 #include <set>
 
 #include "shoal/base/check.h"
+#include "shoal/base/names_text.h"
 
 namespace shoal::arguments {
 namespace {

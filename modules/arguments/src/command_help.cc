@@ -3,6 +3,7 @@
 #include <algorithm>
 
 #include "shoal/arguments/command.h"
+#include "shoal/base/names_text.h"
 #include "shoal/base/split_text.h"
 
 namespace shoal::arguments {

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <limits>
 
+#include "shoal/base/names_text.h"
 #include "shoal/base/nearest_text.h"
 
 namespace shoal::arguments {
@@ -87,12 +88,6 @@ Take one_of(std::vector<std::string> names) {
     if (std::find(names.begin(), names.end(), text) != names.end()) return {};
     return invalid_argument(text + " is none of " + comma_separated(names) + did_you_mean(text, names));
   };
-}
-
-std::string comma_separated(const std::vector<std::string>& texts) {
-  std::string list;
-  for (const std::string& text : texts) list += (list.empty() ? "" : ", ") + text;
-  return list;
 }
 
 }  // namespace shoal::arguments

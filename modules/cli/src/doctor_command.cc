@@ -71,8 +71,8 @@ Finding look_at_build() {
   const std::string compiler = "g++ " __VERSION__;
 #endif
   return {.about = "build",
-          .text = "shoal " SHOAL_VERSION ", by " + compiler + "; backends " + arguments::comma_separated(backends) +
-                  ", of which " + backends::default_backend() + " is the default; transports " +
+          .text = "shoal " SHOAL_VERSION ", by " + compiler + "; backends " + comma_separated(backends) + ", of which " +
+                  backends::default_backend() + " is the default; transports " +
                   names_text(transport::built_in_transports()) + (SHOAL_CLI_TLS ? ", with TLS" : ", without TLS")};
 }
 

@@ -6,6 +6,7 @@
 #include <set>
 
 #include "json_out.h"
+#include "shoal/base/names_text.h"
 #include "shoal/base/nearest_text.h"
 #include "shoal/base/number_text.h"
 #include "shoal/data/csv_columns.h"
@@ -66,12 +67,9 @@ Result<NamedKeys> named_by(const ExportedModel& model, const std::string& signat
 
 Error unknown_key(const std::string& key, const NamedKeys& named) {
   std::vector<std::string> names;
-  std::string all;
-  for (const auto& [name, of] : named) {
-    names.push_back(name.empty() ? "\"\"" : name);
-    all += (all.empty() ? "" : ", ") + names.back();
-  }
-  return invalid_argument("there is no prediction " + key + did_you_mean(key, names) + "; there are: " + all);
+  for (const auto& [name, of] : named) names.push_back(name.empty() ? "\"\"" : name);
+  return invalid_argument("there is no prediction " + key + did_you_mean(key, names) +
+                          "; there are: " + comma_separated(names));
 }
 
 }  // namespace

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "shoal/base/forever.h"
+#include "shoal/base/names_text.h"
 #include "shoal/base/production.h"
 #include "shoal/base/utf8.h"
 #include "shoal/graph/ops.h"
@@ -85,9 +86,8 @@ struct Gathered {
 };
 
 std::string names_in(const auto& of) {
-  std::string names;
-  for (const auto& entry : of) names += (names.empty() ? "" : ", ") + (entry.first.empty() ? "\"\"" : entry.first);
-  return names.empty() ? "none" : names;
+  if (of.empty()) return "none";
+  return comma_separated(of, [](const auto& entry) { return entry.first.empty() ? "\"\"" : entry.first; });
 }
 
 const auto& found(const auto& of, const std::string& name, const char* what) {

@@ -2,24 +2,19 @@
 #include <algorithm>
 
 #include "definition.h"
+#include "shoal/base/names_text.h"
 
 namespace shoal::columns {
 namespace {
 
 using Row = std::vector<std::string>;
 
-std::string joined(const std::vector<std::string>& texts) {
-  std::string all;
-  for (const std::string& text : texts) all += (all.empty() ? "" : ", ") + text;
-  return all;
-}
-
 Row row_of(const Definition& column) {
   const Categories* categories = column.categories();
   const Numbers* numbers = column.numbers();
   return {column.name(),
           column.kind(),
-          joined(column.sources()),
+          comma_separated(column.sources()),
           categories ? std::to_string(categories->count()) : "-",
           numbers ? std::to_string(numbers->width()) : "-",
           std::to_string(numbers ? numbers->parameters() : 0)};

@@ -209,10 +209,11 @@ std::string nearly_table_text(const Division& division, const Beginning& begin, 
   const std::string_view before = begin.bytes().substr(0, size_t(division.first_odd.data() - begin.bytes().data()));
   const auto line = 1 + std::ranges::count(before, '\n');
   const char separator = division.form.separator;
+  const size_t fields = fields_in(division.first_odd, syntax_with(separator, table));
+  const std::string what = fields == 0 ? "has a misplaced quote" : "has " + counted_fields(fields);
   return "most of its first lines have " + counted_fields(division.fields) + ", separated by " +
-         (separator == '\t' ? "tabs" : std::string("\"") + separator + "\"") + ", but line " + std::to_string(line) +
-         " has " + counted_fields(fields_in(division.first_odd, syntax_with(separator, table))) +
-         ", so the file is taken for text; --format csv takes it for a table";
+         (separator == '\t' ? "tabs" : std::string("\"") + separator + "\"") + ", but line " + std::to_string(line) + " " +
+         what + ", so the file is taken for text; --format csv takes it for a table";
 }
 
 /// Finds the separator that divides the first records into the most columns, at least two. If none divides all of them into
@@ -225,7 +226,8 @@ RecognisedFile table_or_text(const Beginning& begin, const CsvOptions& table) {
     if (division.is_nearly_table() && (!nearly || division.fields > nearly->fields)) nearly = division;
   }
   if (best) return {.format = FileFormat::kCsv, .csv = best->form};
-  return {.remark = nearly ? nearly_table_text(*nearly, begin, table) : ""};
+  if (!nearly) return {};
+  return {.csv = nearly->form, .remark = nearly_table_text(*nearly, begin, table)};
 }
 
 bool begins_with_object(std::string_view text, int64_t header_lines) {
@@ -281,7 +283,7 @@ Result<CsvForm> infer_csv_form(Storage& storage, const std::string& path, std::o
   SHOAL_TRY_VOID(read_two_records(begin, table));
   if (!separator) {
     const RecognisedFile recognised = table_or_text(begin, table);
-    if (recognised.format == FileFormat::kCsv) return recognised.csv;
+    if (recognised.format == FileFormat::kCsv || !recognised.remark.empty()) return recognised.csv;
   }
   return division_by(separator.value_or(','), begin, table).form;
 }

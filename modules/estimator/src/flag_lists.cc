@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <charconv>
 
+#include "shoal/base/names_text.h"
 #include "shoal/base/nearest_text.h"
 #include "shoal/base/number_text.h"
 
@@ -97,10 +98,9 @@ Result<Params::Item> texts(std::string_view text, std::vector<std::string> eleme
                            const std::vector<std::string>& choices) {
   for (size_t i = 0; i < elements.size() && !choices.empty(); ++i) {
     if (std::find(choices.begin(), choices.end(), elements[i]) != choices.end()) continue;
-    std::string names;
-    for (const std::string& choice : choices) names += (names.empty() ? "" : ", ") + choice;
-    return ListReader::refused(
-        text, i + 1, "is " + in_quotes(elements[i]) + ", which is none of " + names + did_you_mean(elements[i], choices));
+    return ListReader::refused(text, i + 1,
+                               "is " + in_quotes(elements[i]) + ", which is none of " + comma_separated(choices) +
+                                   did_you_mean(elements[i], choices));
   }
   return Params::Item(std::move(elements));
 }

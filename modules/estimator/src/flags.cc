@@ -6,6 +6,7 @@
 
 #include "flag_lists.h"
 #include "shoal/arguments/command.h"
+#include "shoal/base/names_text.h"
 #include "shoal/base/nearest_text.h"
 #include "shoal/estimator/program_commands.h"
 #include "shoal/monitor/metrics_endpoint.h"
@@ -93,7 +94,7 @@ Flags::Flags(std::string name, const ProgramInfo& program, FlagReader reader)
   add_own();
   if (const ProgramCommands* const commands = program_commands()) {
     command_.set_footer([commands] {
-      return "Commands, in the place of flags: " + arguments::comma_separated(commands->names) +
+      return "Commands, in the place of flags: " + comma_separated(commands->names) +
              ". With --help behind it each says more.";
     });
   }
@@ -224,7 +225,7 @@ void Flags::add_updates() {
 void Flags::add_computing() {
   command_
       .add("--backend", parsed_.runtime.backend,
-           "The backend that computes: " + arguments::comma_separated(backend_names(program_.plugins)))
+           "The backend that computes: " + comma_separated(backend_names(program_.plugins)))
       .check(arguments::one_of(backend_names(program_.plugins)))
       .type("NAME")
       .group("Running");
@@ -249,7 +250,7 @@ void Flags::add_computing() {
 void Flags::add_network() {
   command_
       .add("--transport", parsed_.runtime.transport,
-           "The transport between tasks: " + arguments::comma_separated(transport_names(program_.plugins)) +
+           "The transport between tasks: " + comma_separated(transport_names(program_.plugins)) +
                " (auto: tasks of one machine share memory, others talk over tcp)")
       .check(arguments::one_of(transport_names(program_.plugins)))
       .type("NAME")

@@ -3,6 +3,7 @@
 
 #include "shoal/base/error.h"
 #include "shoal/base/forever.h"
+#include "shoal/base/names_text.h"
 
 namespace shoal {
 namespace {
@@ -19,8 +20,7 @@ std::string_view type_of(const Attribute& attribute) {
 }
 
 std::string names_of(const Attributes& attributes) {
-  std::string names;
-  for (const auto& [name, value] : attributes.values()) names += (names.empty() ? "" : ", ") + name;
+  const std::string names = comma_separated(attributes.values(), [](const auto& entry) { return entry.first; });
   return names.empty() ? "none" : names;
 }
 

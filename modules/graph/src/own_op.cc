@@ -6,6 +6,7 @@
 #include <cstdlib>
 
 #include "shoal/base/environment.h"
+#include "shoal/base/names_text.h"
 
 namespace shoal {
 namespace {
@@ -34,9 +35,7 @@ const AttributeDef* find_def(const OpDef& op, std::string_view name) {
 }
 
 std::string names_of(const OpDef& op) {
-  std::string names;
-  for (const AttributeDef& def : op.attributes) names += (names.empty() ? "" : ", ") + def.name;
-  return names.empty() ? "none" : names;
+  return op.attributes.empty() ? "none" : comma_separated(op.attributes, &AttributeDef::name);
 }
 
 Error refused(const std::string& name, const std::string& why) {

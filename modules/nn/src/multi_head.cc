@@ -3,6 +3,7 @@
 #include <set>
 
 #include "logits_head.h"
+#include "shoal/base/names_text.h"
 #include "shoal/graph/ops.h"
 
 namespace shoal::nn {
@@ -69,10 +70,9 @@ class MultiHead final : public Head {
   void check_logits(Value logits) const {
     const bool fits = logits.valid() && logits.rank() >= 2 && logits.shape()[logits.rank() - 1] == Dim(logits_dimension());
     if (fits) return;
-    std::string parts;
-    for (const auto& head : heads_) {
-      parts += (parts.empty() ? "" : ", ") + std::string(head->name()) + " " + std::to_string(head->logits_dimension());
-    }
+    const std::string parts = comma_separated(heads_, [](const auto& head) {
+      return std::string(head->name()) + " " + std::to_string(head->logits_dimension());
+    });
     refuse("logits are " + described(logits) + ", expected float32 [batch, ..., " + std::to_string(logits_dimension()) +
            "]: " + parts);
   }

@@ -4,6 +4,7 @@
 #include <span>
 
 #include "shoal/base/format.h"
+#include "shoal/base/names_text.h"
 
 namespace shoal::tuning {
 namespace {
@@ -17,9 +18,7 @@ std::string words_text(const std::vector<std::string>& words) {
 }
 
 std::string space_text(const Space& space) {
-  std::string text;
-  for (const Parameter& parameter : space.parameters()) text.append(text.empty() ? "" : ", ").append(text_of(parameter));
-  return text;
+  return comma_separated(space.parameters(), [](const Parameter& parameter) { return text_of(parameter); });
 }
 
 Result<void> append_durably(WritableFile& file, std::string_view line) {

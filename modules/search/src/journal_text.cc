@@ -4,6 +4,7 @@
 #include <array>
 #include <set>
 
+#include "shoal/base/names_text.h"
 #include "shoal/json/exact.h"
 #include "shoal/json/fields.h"
 #include "shoal/search/journal.h"
@@ -22,9 +23,7 @@ template <class Enum, size_t count>
 Result<Enum> parse_name(const std::array<std::string_view, count>& names, std::string_view name, const char* what) {
   const auto found = std::ranges::find(names, name);
   if (found != names.end()) return Enum(found - names.begin());
-  std::string known;
-  for (const std::string_view one : names) known.append(known.empty() ? "" : ", ").append(one);
-  return invalid_argument("\"" + std::string(name) + "\" is no " + what + "; there are " + known);
+  return invalid_argument("\"" + std::string(name) + "\" is no " + what + "; there are " + comma_separated(names));
 }
 
 /// Writes a value as JSON. A text may hold any bytes, so exact_text() stores it.

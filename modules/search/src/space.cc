@@ -7,6 +7,7 @@
 
 #include "shoal/base/double_math.h"
 #include "shoal/base/format.h"
+#include "shoal/base/names_text.h"
 #include "shoal/base/number_text.h"
 #include "shoal/json/events.h"
 
@@ -172,10 +173,7 @@ std::string text_of(const Value& value) {
 }
 
 std::string text_of(const Assignment& assignment) {
-  std::string text;
-  for (const auto& [name, value] : assignment)
-    text.append(text.empty() ? "" : ", ").append(name).append(" ").append(text_of(value));
-  return text;
+  return comma_separated(assignment, [](const auto& entry) { return entry.first + " " + text_of(entry.second); });
 }
 
 Result<Space> Space::create(std::vector<Parameter> parameters) {

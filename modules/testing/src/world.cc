@@ -5,6 +5,7 @@
 
 #include "elsewhere.h"
 #include "shoal/base/format.h"
+#include "shoal/base/names_text.h"
 #include "shoal/cluster/cluster_spec.h"
 #include "shoal/estimator/plugins.h"
 #include "shoal/estimator/task_host.h"
@@ -57,8 +58,7 @@ WorldTask& World::State::task(std::string_view name) {
   for (const auto& task : tasks) {
     if (task->name == name) return *task;
   }
-  std::string names;
-  for (const auto& task : tasks) names += (names.empty() ? "" : ", ") + task->name;
+  const std::string names = comma_separated(tasks, [](const auto& task) { return task->name; });
   raise(not_found("World: there is no task \"" + std::string(name) + "\", but: " + names));
 }
 

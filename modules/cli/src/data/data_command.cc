@@ -8,6 +8,7 @@
 #include "shoal/arguments/command.h"
 #include "shoal/base/environment.h"
 #include "shoal/base/format.h"
+#include "shoal/base/names_text.h"
 #include "shoal/base/production.h"
 #include "shoal/base/utf8.h"
 #include "table_flags.h"
@@ -125,9 +126,7 @@ Result<int64_t> for_each_record(
 }
 
 std::string shape_text(const std::vector<int64_t>& shape) {
-  std::string text;
-  for (const int64_t size : shape) text += (text.empty() ? "" : ", ") + std::to_string(size);
-  return "[" + text + "]";
+  return "[" + comma_separated(shape, [](int64_t size) { return std::to_string(size); }) + "]";
 }
 
 std::string shown(std::string_view text, size_t bytes_max) {

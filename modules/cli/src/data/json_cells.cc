@@ -31,10 +31,10 @@ Result<Cell*> JsonCells::cell() {
   if (path_ends_.empty()) return data_loss("the line is no JSON object");
   if (!lists_.empty()) return &(*cells_)[list_cell_];
   const auto [at, is_new] = places_.try_emplace(path_, used_);
-  if (is_new) {
-    if (used_ == cells_->size()) cells_->emplace_back();
-    (*cells_)[used_++].begin(path_);
-  }
+  if (!is_new)
+    return data_loss("two values have the name " + path_ + ": a key has a dot in it, and joined keys are the same");
+  if (used_ == cells_->size()) cells_->emplace_back();
+  (*cells_)[used_++].begin(path_);
   return &(*cells_)[at->second];
 }
 

@@ -6,6 +6,7 @@
 
 #include "data/json_cells.h"
 #include "shoal/base/environment.h"
+#include "shoal/base/names_text.h"
 #include "shoal/base/nearest_text.h"
 #include "shoal/data/array_rows.h"
 #include "shoal/data/csv_columns.h"
@@ -34,17 +35,17 @@ void fill_text(Cell& cell, const std::string& name, const std::string& text) {
 
 class CsvRecords final : public Records {
  public:
-  static Result<std::unique_ptr<Records>> open(Environment& env, const std::string& path, const data::CsvForm& look,
+  static Result<std::unique_ptr<Records>> open(Environment& env, const std::string& path, const data::CsvForm& form,
                                                const data::CsvOptions& table) {
     data::CsvOptions options = table;
-    options.separator = look.separator;
+    options.separator = form.separator;
     options.by_position = true;  // The names of the columns are not those of the header.
     // The first record determines the number of columns and, if it is a header, their names.
     SHOAL_TRY(data::CsvReader first, data::CsvReader::open(env.storage(), path, options));
-    SHOAL_TRY(std::vector<std::string> names, look.has_header ? first.header() : first.fields());
+    SHOAL_TRY(std::vector<std::string> names, form.has_header ? first.header() : first.fields());
     if (names.empty()) return std::make_unique<CsvRecords>(env, std::move(first), std::move(names), table.missing_text);
     SHOAL_TRY(data::CsvReader reader, data::CsvReader::open(env.storage(), path, options));
-    if (look.has_header) {
+    if (form.has_header) {
       SHOAL_TRY(names, reader.header());
     } else {
       for (size_t i = 0; i < names.size(); ++i) names[i] = "column " + std::to_string(i + 1);
@@ -75,16 +76,16 @@ class CsvRecords final : public Records {
     for (const auto& [key, field] : element_.features) {
       Cell& cell = cells[i];
       fill_text(cell, names_[i++], field.strings()[0]);
-      const data::ParsedCsvField look = data::parse_csv_field(cell.texts[0], missing_);
-      if (look.kind == data::CsvFieldKind::kText) continue;
-      cell.kind = look.kind == data::CsvFieldKind::kMissing ? Cell::Kind::kMissing : Cell::Kind::kNumbers;
-      cell.type = look.kind == data::CsvFieldKind::kWhole      ? "int64"
-                  : look.kind == data::CsvFieldKind::kFraction ? "float32"
-                                                               : "";
+      const data::ParsedCsvField parsed = data::parse_csv_field(cell.texts[0], missing_);
+      if (parsed.kind == data::CsvFieldKind::kText) continue;
+      cell.kind = parsed.kind == data::CsvFieldKind::kMissing ? Cell::Kind::kMissing : Cell::Kind::kNumbers;
+      cell.type = parsed.kind == data::CsvFieldKind::kWhole      ? "int64"
+                  : parsed.kind == data::CsvFieldKind::kFraction ? "float32"
+                                                                 : "";
       if (cell.kind == Cell::Kind::kMissing) {
         cell.texts.clear();
       } else {
-        cell.numbers.push_back(look.number);
+        cell.numbers.push_back(parsed.number);
       }
     }
     return true;
@@ -273,9 +274,7 @@ Result<void> open_folder(Storage& storage, const ReadChoice& choice, OpenedFile&
 Error no_such_format(const std::string& name) {
   std::vector<std::string> names{kImageFolder};
   for (int i = 0; i <= int(FileFormat::kImage); ++i) names.emplace_back(data::to_string(FileFormat(i)));
-  std::string listed;
-  for (const std::string& known : names) listed += (listed.empty() ? "" : ", ") + known;
-  return invalid_argument("--format " + name + ": there is no such format; there are " + listed +
+  return invalid_argument("--format " + name + ": there is no such format; there are " + comma_separated(names) +
                           did_you_mean(name, names));
 }
 

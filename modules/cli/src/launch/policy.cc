@@ -87,7 +87,8 @@ void JobPolicy::ended_when_told(size_t task, const Ending& ending, bool by_launc
   if (gave_way) (entry.task.role == Role::kEvaluator ? evaluator_gave_way_ : trainers_gave_way_) = true;
   const bool lost_nothing = unheard && (task != 0 || !ending.was_at_work);
   // A server waits for its chief in vain, and ends with 1 or is killed, if the chief did not live to tell it of the end.
-  const bool deserted = entry.task.role == Role::kServer && !tasks_[0].runs && !trained_;
+  const bool gave_up = ending.status == 1 || ending.signal == SIGKILL;
+  const bool deserted = entry.task.role == Role::kServer && !tasks_[0].runs && !trained_ && gave_up;
   if (gave_way || lost_nothing || by_launcher || deserted) entry.last_status = 0;
   // After the time limit, when limit_ is not set any more, the launcher itself has killed the task, and has said so.
   if (entry.last_status != 0 && limit_) say(entry.task.name + " " + how_it_ended(ending));

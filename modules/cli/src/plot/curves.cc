@@ -10,6 +10,7 @@
 #include "plot/best_value.h"
 #include "plot/clean_text.h"
 #include "plot/smoothing.h"
+#include "shoal/base/names_text.h"
 
 namespace shoal::cli::plot {
 namespace {
@@ -31,11 +32,10 @@ Error nothing_to_draw(const std::vector<Key>& all, const std::vector<std::string
   constexpr size_t kNamed = 12;
   if (all.empty())
     return not_found("no scalars: there are no event files with scalars in the folders, nor in eval folders below them");
-  std::string tags, asked;
+  std::string tags;
   for (size_t i = 0; i < std::min(all.size(), kNamed); ++i) tags += (i == 0 ? "" : ", ") + clean_text(all[i].text());
   if (all.size() > kNamed) tags += " and " + std::to_string(all.size() - kNamed) + " more";
-  for (const std::string& pattern : patterns) asked += (asked.empty() ? "" : ", ") + clean_text(pattern);
-  return not_found("no run has a scalar that fits --tag " + asked + "; there are: " + tags);
+  return not_found("no run has a scalar that fits --tag " + comma_separated(patterns, clean_text) + "; there are: " + tags);
 }
 
 std::string title_of(const Key& key) {

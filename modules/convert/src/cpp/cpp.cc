@@ -127,7 +127,7 @@ Result<void> check_options(const CppOptions& options, const TrainedModel& model)
     // The headers that the code includes declare names such as int8_t and size_t outside of any namespace.
     if (begin == 0 && options.name_space.substr(0, end).ends_with("_t")) {
       return invalid_argument("\"" + options.name_space +
-                              "\" cannot be the namespace: names that end with _t belong to types of C and C++");
+                              "\" cannot be the namespace: a name that ends with _t may be that of a type of C or C++");
     }
     begin = end + 2;
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "shoal/base/format.h"
+#include "shoal/base/names_text.h"
 #include "shoal/graph/source.h"
 
 namespace shoal::convert {
@@ -39,9 +40,8 @@ std::string words_of(const TextEncoding& encoding, const std::string& feature) {
 std::string boundaries_text(const Graph& graph, Value boundaries) {
   const Node& node = graph.node(boundaries.node());
   if (source_of(node.op) != Source::kConstant) return "the boundaries";
-  std::string list;
-  for (float boundary : node.constant.as<float>()) list += (list.empty() ? "" : ", ") + formatted("%.9g", double(boundary));
-  return "the boundaries " + list;
+  const auto text = [](float boundary) { return formatted("%.9g", double(boundary)); };
+  return "the boundaries " + comma_separated(node.constant.as<float>(), text);
 }
 
 /// Says in words how an operand of the op cross_ids is computed. That op hashes combinations of ids.

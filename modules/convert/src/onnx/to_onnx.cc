@@ -6,6 +6,7 @@
 
 #include "onnx/hashes.h"
 #include "onnx/lowering.h"
+#include "shoal/base/names_text.h"
 #include "shoal/convert/onnx.h"
 #include "shoal/graph/op.h"
 #include "shoal/graph/source.h"
@@ -39,9 +40,8 @@ Result<Outputs> outputs_of(const TrainedModel& model, const std::string& signatu
   if (signature.empty()) return all_outputs(model);
   const auto chosen = std::ranges::find(model.signatures, signature, &nn::ExportSignature::name);
   if (chosen == model.signatures.end()) {
-    std::string names;
-    for (const nn::ExportSignature& one : model.signatures) names += (names.empty() ? "" : ", ") + one.name;
-    return invalid_argument("the model has no signature \"" + signature + "\"; there are: " + names);
+    return invalid_argument("the model has no signature \"" + signature +
+                            "\"; there are: " + comma_separated(model.signatures, &nn::ExportSignature::name));
   }
   Outputs outputs;
   for (const auto& [name, key] : chosen->outputs) {

@@ -7,6 +7,7 @@
 
 #include "evaluate/evaluation.h"
 #include "shoal/base/format.h"
+#include "shoal/base/names_text.h"
 #include "shoal/estimator/interval_timer.h"
 #include "shoal/monitor/event_reader.h"
 
@@ -116,8 +117,7 @@ std::vector<MetricAtStep> results_of(const std::string& metric, const Evaluation
       results.push_back({step, found->second});
       continue;
     }
-    std::string names;
-    for (const auto& [name, value] : metrics) names += (names.empty() ? "" : ", ") + name;
+    const std::string names = comma_separated(metrics, [](const auto& entry) { return entry.first; });
     log.warning_once("early stopping without " + metric,
                      "early stopping: the evaluation at global step " + std::to_string(step) + " has no metric " + metric +
                          ", so it is skipped, and so are others without it; it has: " + names);

@@ -12,6 +12,7 @@
 #include "model/checkpoint_layout.h"
 #include "model/open_checkpoint.h"
 #include "shoal/base/format.h"
+#include "shoal/base/names_text.h"
 #include "shoal/checkpoint/directory.h"
 #include "shoal/monitor/event_writer.h"
 #include "shoal/monitor/task_meters.h"
@@ -252,12 +253,10 @@ Result<void> ResultsFile::write(const Metrics& metrics, const Figures& figures, 
 }
 
 std::string describe(const Metrics& metrics) {
-  std::string text;
-  for (const auto& [name, value] : metrics) {
-    const std::optional<int64_t> count = metrics.count_of(name);
-    text += (text.empty() ? "" : ", ") + name + " = " + (count ? std::to_string(*count) : formatted("%.6g", value));
-  }
-  return text;
+  return comma_separated(metrics, [&metrics](const auto& metric) {
+    const std::optional<int64_t> count = metrics.count_of(metric.first);
+    return metric.first + " = " + (count ? std::to_string(*count) : formatted("%.6g", metric.second));
+  });
 }
 
 }  // namespace

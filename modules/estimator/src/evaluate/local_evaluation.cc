@@ -80,7 +80,7 @@ void LocalEvaluation::evaluate_end(uint64_t step, const StopToken& stop) {
     evaluate(step, stop);
     if (last_step_ != step) return;  // `stop` has ended the evaluation early; evaluate_last() repeats it.
   }
-  tell_of_last_step(step);
+  if (first_step_) tell_of_last_step(step);
   last_is_done();
 }
 
@@ -93,8 +93,7 @@ Result<void> LocalEvaluation::make_up_for_last() {
   env_.log().info("the last evaluation is missing: the process that trained ended before it was complete; it is made now");
   env_.sometimes("local.last_evaluation_made_up_for");
   newest_prefix_ = *newest;
-  return call_user("the last evaluation",
-                   [&] { evaluate_end(uint64_t(*step), last_ == Last::kInTraining ? cancel_ : env_.interrupted()); });
+  return call_user("the last evaluation", [&] { evaluate_end(uint64_t(*step), cancel_); });
 }
 
 /// If the file cannot be made, a start after a failure finds no last evaluation to make up for. That is no reason to end the

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <cstring>
 
+#include "shoal/base/names_text.h"
 #include "shoal/base/nearest_text.h"
 
 namespace shoal {
@@ -12,13 +13,8 @@ namespace {
 
 /// The error for keys that name no prediction.
 Error unknown_keys(const std::vector<std::string>& keys, const std::vector<std::string>& available) {
-  const auto listed = [](const std::vector<std::string>& names) {
-    std::string text;
-    for (const std::string& name : names) text += (text.empty() ? "" : ", ") + name;
-    return text;
-  };
-  return invalid_argument("predict: there is no prediction " + listed(keys) + did_you_mean(keys[0], available) +
-                          "; there are: " + listed(available));
+  return invalid_argument("predict: there is no prediction " + comma_separated(keys) + did_you_mean(keys[0], available) +
+                          "; there are: " + comma_separated(available));
 }
 
 }  // namespace

@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "shoal/base/names_text.h"
 #include "shoal/base/nearest_text.h"
 #include "shoal/graph/source.h"
 
@@ -55,10 +56,9 @@ Value HookSetup::value(std::string_view name) const {
     if (one.value.valid()) names.push_back(one.name);
   }
   for (const Variable& variable : graph_.variables()) names.push_back(variable.name);
-  std::string listed;
-  for (const std::string& other : names) listed += (listed.empty() ? "" : ", ") + other;
-  raise(not_found("the model has no value " + std::string(name) + did_you_mean(std::string(name), names) + "; there are: " +
-                  listed + ", and the nodes of its graph by their full names; EstimatorSpec::named_values names others"));
+  raise(not_found("the model has no value " + std::string(name) + did_you_mean(std::string(name), names) +
+                  "; there are: " + comma_separated(names) +
+                  ", and the nodes of its graph by their full names; EstimatorSpec::named_values names others"));
 }
 
 TensorView RunContext::variable(std::string_view name) const {

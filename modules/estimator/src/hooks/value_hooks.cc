@@ -6,6 +6,7 @@
 
 #include "shoal/base/format.h"
 #include "shoal/base/half.h"
+#include "shoal/base/names_text.h"
 #include "shoal/estimator/interval_timer.h"
 
 namespace shoal {
@@ -150,9 +151,7 @@ class FinalValues final : public Hook {
 }  // namespace
 
 std::string to_text(const NamedTensors& values) {
-  std::string text;
-  for (const auto& [name, tensor] : values) text += (text.empty() ? "" : ", ") + name + " = " + tensor_text(tensor);
-  return text;
+  return comma_separated(values, [](const auto& value) { return value.first + " = " + tensor_text(value.second); });
 }
 
 std::shared_ptr<Hook> log_values(std::vector<ReportedValue> values, LogValuesOptions options) {

@@ -193,7 +193,7 @@ Result<ExportDescription> decode_export(std::string_view text) {
   } catch (const Json::exception& e) {
     // The library says "[json.exception.out_of_range.403] what is wrong"; the number is of no use.
     const std::string_view why = e.what();
-    return data_loss("its fields are not those of an export: " + std::string(why.substr(why.find("] ") + 1)));
+    return data_loss("its fields are not those of an export:" + std::string(why.substr(why.find("] ") + 1)));
   } catch (const Exception& e) {
     return e.error();
   }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <utility>
 
+#include "shoal/base/names_text.h"
 #include "shoal/base/utf8.h"
 
 namespace shoal {
@@ -74,8 +75,7 @@ Result<void> add_sizes(const data::TensorMap& tensors, const NamedTypes& types, 
 }
 
 std::string names_of(const auto& named, std::string_view part) {
-  std::string names;
-  for (const auto& entry : named) names += (names.empty() ? "" : ", ") + input_name(part, entry.first);
+  const std::string names = comma_separated(named, [&](const auto& entry) { return input_name(part, entry.first); });
   return names.empty() ? "nothing" : names;
 }
 

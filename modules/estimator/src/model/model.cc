@@ -9,6 +9,7 @@
 
 #include "model/signatures.h"
 #include "shoal/base/format.h"
+#include "shoal/base/names_text.h"
 #include "shoal/base/utf8.h"
 #include "shoal/graph/passes.h"
 #include "shoal/graph/source.h"
@@ -84,9 +85,7 @@ std::string threads_text(const backends::CompiledProgramInfo& info) {
 
 /// Returns the sizes as text, such as "batch 32, time 17".
 std::string sizes_text(const SymbolSizes& sizes) {
-  std::string text;
-  for (const auto& [name, size] : sizes) text += (text.empty() ? "" : ", ") + name + " " + std::to_string(size);
-  return text;
+  return comma_separated(sizes, [](const auto& entry) { return entry.first + " " + std::to_string(entry.second); });
 }
 
 /// Returns a line for the log, such as "program for batch 32: 57 nodes, memory plan 3.10 MiB, lower bound 3.01 MiB (1.030

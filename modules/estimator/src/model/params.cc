@@ -4,6 +4,7 @@
 #include <algorithm>
 
 #include "shoal/base/error.h"
+#include "shoal/base/names_text.h"
 
 namespace shoal {
 namespace {
@@ -70,8 +71,7 @@ void Params::raise_too_large(std::string_view name, uint64_t value) {
 
 const Params::Item& Params::find(std::string_view name) const {
   if (const Item* found = look_up(name)) return *found;
-  std::string names;
-  for (const auto& [other, item] : *this) names += (names.empty() ? "" : ", ") + other;
+  const std::string names = comma_separated(*this, &Pair::first);
   raise(not_found("no param " + std::string(name) + "; there are: " + (names.empty() ? "none" : names)));
 }
 

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <set>
 
+#include "shoal/base/names_text.h"
+
 namespace shoal {
 namespace {
 
@@ -20,10 +22,8 @@ Result<void> check_signature(const nn::ExportSignature& signature, const std::ve
   for (const auto& [name, key] : signature.outputs) {
     if (!names.insert(name).second) return invalid_argument("two outputs have the name \"" + name + "\"");
     if (std::find(keys.begin(), keys.end(), key) != keys.end()) continue;
-    std::string available;
-    for (const std::string& other : keys) available += (available.empty() ? "" : ", ") + other;
     return invalid_argument("output \"" + name + "\" is prediction \"" + key +
-                            "\", which is not there; there are: " + available);
+                            "\", which is not there; there are: " + comma_separated(keys));
   }
   return {};
 }

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <set>
 
+#include "shoal/base/names_text.h"
 #include "shoal/graph/name_pattern.h"
 #include "shoal/graph/vocabulary.h"
 
@@ -145,8 +146,7 @@ class Choice {
 }  // namespace
 
 std::string listed(const std::vector<std::string>& names) {
-  std::string text;
-  for (const std::string& name : names) text.append(text.empty() ? "" : ", ").append(name);
+  const std::string text = comma_separated(names);
   return text.empty() ? "none" : text;
 }
 

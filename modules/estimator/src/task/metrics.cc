@@ -7,6 +7,7 @@
 #include <utility>
 #include <vector>
 
+#include "shoal/base/names_text.h"
 #include "shoal/base/nearest_text.h"
 #include "shoal/base/result.h"
 
@@ -26,11 +27,8 @@ double Metrics::at(const std::string& name) const {
   const auto found = find(name);
   if (found != end()) return found->second;
   std::vector<std::string> known;
-  std::string names;
-  for (const auto& [other, value] : *this) {
-    known.push_back(other);
-    names += (names.empty() ? "" : ", ") + other;
-  }
+  for (const auto& [other, value] : *this) known.push_back(other);
+  const std::string names = comma_separated(known);
   raise(
       not_found("metrics: there is no " + name + " among " + (names.empty() ? "none" : names) + did_you_mean(name, known)));
 }

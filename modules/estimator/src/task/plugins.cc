@@ -7,6 +7,7 @@
 
 #include "shoal/base/environment.h"
 #include "shoal/base/forever.h"
+#include "shoal/base/names_text.h"
 #include "shoal/transport/registry.h"
 
 namespace shoal {
@@ -83,9 +84,8 @@ Result<std::unique_ptr<backends::Backend>> make_backend(const std::string& name,
   }
   auto built_in = backends::make_backend(name);
   if (built_in || plugins.backends.empty()) return built_in;
-  std::string names;
-  for (const OwnBackend& other : plugins.backends) names += (names.empty() ? "" : ", ") + other.name;
-  return not_found(built_in.error().message() + ", and the program brings " + names);
+  return not_found(built_in.error().message() + ", and the program brings " +
+                   comma_separated(plugins.backends, &OwnBackend::name));
 }
 
 }  // namespace shoal

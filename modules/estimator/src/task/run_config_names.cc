@@ -4,6 +4,7 @@
 #include <map>
 
 #include "shoal/base/forever.h"
+#include "shoal/base/names_text.h"
 #include "shoal/base/number_text.h"
 #include "shoal/estimator/run_config.h"
 
@@ -179,8 +180,7 @@ Result<RunConfigChanges> collect(std::span<const NamedChange> changes, RuntimeOp
   for (const NamedChange& change : changes) {
     const auto setter = setters().find(change.name);
     if (setter == setters().end()) {
-      std::string allowed;
-      for (const auto& [name, ignored] : setters()) allowed += (allowed.empty() ? "" : ", ") + name;
+      const std::string allowed = comma_separated(setters(), [](const auto& entry) { return entry.first; });
       return invalid_argument("RunConfig: \"" + change.name + "\" cannot be replaced; allowed are " + allowed);
     }
     SHOAL_TRY_VOID(setter->second(collected, change));

@@ -128,10 +128,12 @@ SpareFolder::Whose SpareFolder::whose_is(const Candidate& candidate, const check
     leave_alone(candidate, "it belongs to " + (*owner)->model_dir + ", another folder of the same run");
     return Whose::kOthers;
   }
+  // This model_dir needs no older checkpoint, and the one that was moved may be on a disk that is away for a while.
+  if (!own && candidate.step >= 0 && !candidate.is_newer) return Whose::kOthers;
   if (candidate.is_newer && newest && !(*owner)->follows_on(newest->manifest())) {
     leave_alone(candidate, "it does not go on from " + newest->prefix() +
-                               ", since model_dir was trained or replaced after it was written; to go on from it all the "
-                               "same, delete owner.json there");
+                               ", which was saved, or saved again, after it was written; to go on from it all the same, "
+                               "delete owner.json there");
     return Whose::kOthers;
   }
   return own ? Whose::kOwn : Whose::kNobodys;
@@ -179,14 +181,13 @@ Result<void> SpareFolder::take_free_folder() {
   std::optional<Error> first_failure;
   for (int number = 1; number <= kFoldersMax; ++number) {
     const std::string folder = join_path(options_.spare_dir, folder_name(options_.run, number));
-    const bool is_new = !env_.storage().exists(folder);
-    if (!is_new && !is_free(folder)) continue;
+    if (env_.storage().exists(folder) && !is_free(folder)) continue;
     SHOAL_TRY_VOID(make_durable_folder(env_.storage(), folder));
     Result<std::unique_ptr<StorageLock>> locked = lock_spare_folder(env_, folder);
     if (!locked) {
       // Another process may have been faster. But if this happens twice, locks cannot be made on this disk now.
-      if (is_new && first_failure) return *first_failure;
-      if (is_new) first_failure = locked.error();
+      if (first_failure) return *first_failure;
+      first_failure = locked.error();
       continue;
     }
     if (!is_free(folder)) continue;

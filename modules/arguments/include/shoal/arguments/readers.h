@@ -24,9 +24,6 @@ Result<bool> read_switch(const std::string& text);
 /// A number of bytes: a whole number, and a unit or none. kB, MB, ... are powers of 1000; KiB, MiB, ... of 1024.
 Result<int64_t> read_bytes(const std::string& text);
 
-/// "a, b, c"
-std::string comma_separated(const std::vector<std::string>& texts);
-
 template <class T>
 inline constexpr bool kIsNumber = std::is_arithmetic_v<T> && !std::same_as<T, bool>;
 

@@ -15,7 +15,8 @@
 namespace shoal::checkpoint {
 
 /// Returns 16 hexadecimal digits computed from the global step and the checksums of all tensors. A checkpoint that is saved
-/// again without a step in between has the same digits, unless its tensors are divided among files in another way.
+/// again without a step in between has the same digits, unless its tensors are divided into other pieces: a table may be
+/// written whole, or by its changes.
 std::string contents_id(const Manifest& manifest);
 
 struct SpareOwner {

@@ -7,6 +7,7 @@
 
 #include "launch/job_tasks.h"
 #include "shoal/base/check.h"
+#include "shoal/base/names_text.h"
 
 namespace shoal::cli::launch {
 namespace {
@@ -65,11 +66,7 @@ std::string yaml_text(std::string_view text) {
   return quoted + "\"";
 }
 
-std::string yaml_list(const std::vector<std::string>& texts) {
-  std::string list;
-  for (const std::string& text : texts) list += (list.empty() ? "" : ", ") + yaml_text(text);
-  return "[" + list + "]";
-}
+std::string yaml_list(const std::vector<std::string>& texts) { return "[" + comma_separated(texts, yaml_text) + "]"; }
 
 std::string without_variables(std::string_view text) {
   std::string doubled;

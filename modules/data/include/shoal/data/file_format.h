@@ -41,7 +41,7 @@ struct CsvForm {
 
 struct RecognisedFile {
   FileFormat format = FileFormat::kText;
-  CsvForm csv{};  ///< For kCsv.
+  CsvForm csv{};  ///< For kCsv, and for kText with a remark.
   /// For kText: a sentence why the file is no table, if most of its first lines are rows of one. Else empty.
   std::string remark{};
 };

@@ -62,7 +62,7 @@ struct CsvOptions {
   std::string missing_text = {};  ///< A text, such as "?", that counts as missing like an empty field.
   bool trim_blanks = false;       ///< True: blanks and tabs around fields, or around their quotes, do not count.
   /// False: a quote is like any other character (5" nails), and a field can contain no separator and no line end. True: a
-  /// quote that neither begins nor ends a field, and is not repeated within one, is DataLoss.
+  /// quote that neither begins nor ends a field, and is not doubled within one, is DataLoss.
   bool quoting = true;
   /// True: labels may be missing, for rows that filter() drops: a missing one is NaN in float32, and "" in text.
   bool missing_labels = false;
