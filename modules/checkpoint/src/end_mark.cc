@@ -6,6 +6,7 @@
 #include <utility>
 
 #include "json_text.h"
+#include "optional_file.h"
 #include "shoal/json/fields.h"
 
 namespace shoal::checkpoint {
@@ -69,14 +70,8 @@ Result<void> write_end_mark(Storage& storage, const std::string& model_dir, cons
 }
 
 Result<std::optional<EndMark>> read_end_mark(Storage& storage, const std::string& model_dir) {
-  Result<std::string> text = storage.read_all(path_in(model_dir), kEndMarkBytesMax);
-  if (!text) {
-    if (text.error().kind() == ErrorKind::kNotFound) return std::optional<EndMark>();
-    return std::move(text).error();
-  }
-  Result<EndMark> mark = decode_end_mark(*text);
-  if (!mark) return std::move(mark).error().with_context("end mark " + path_in(model_dir));
-  return std::optional<EndMark>(std::move(mark).value());
+  const std::string path = path_in(model_dir);
+  return read_optional_file(storage, path, kEndMarkBytesMax, &decode_end_mark, "end mark " + path);
 }
 
 Result<void> remove_end_mark(Storage& storage, const std::string& model_dir) {

@@ -2,6 +2,8 @@
 // The text file `checkpoint`, in the form that TensorFlow's users know.
 #include "shoal/checkpoint/directory.h"
 
+#include "optional_file.h"
+
 namespace shoal::checkpoint {
 namespace {
 
@@ -67,14 +69,7 @@ Result<PointerFile> decode_pointer(std::string_view text) {
 
 Result<std::optional<PointerFile>> read_pointer(Storage& storage, const std::string& model_dir) {
   const std::string path = join_path(model_dir, "checkpoint");
-  Result<std::string> text = storage.read_all(path, kPointerBytesMax);
-  if (!text) {
-    if (text.error().kind() == ErrorKind::kNotFound) return std::optional<PointerFile>();
-    return std::move(text).error();
-  }
-  Result<PointerFile> pointer = decode_pointer(*text);
-  if (!pointer) return std::move(pointer).error().with_context("checkpoint file " + path);
-  return std::optional<PointerFile>(std::move(pointer).value());
+  return read_optional_file(storage, path, kPointerBytesMax, &decode_pointer, "checkpoint file " + path);
 }
 
 }  // namespace shoal::checkpoint

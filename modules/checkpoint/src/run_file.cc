@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "json_text.h"
+#include "optional_file.h"
 #include "shoal/checkpoint/checksum.h"
 #include "shoal/json/fields.h"
 
@@ -68,14 +69,8 @@ Result<RunFile> decode_run(std::string_view text) {
 }
 
 Result<std::optional<RunFile>> read_run(Storage& storage, const std::string& model_dir) {
-  Result<std::string> text = storage.read_all(run_path(model_dir), kRunBytesMax);
-  if (!text) {
-    if (text.error().kind() == ErrorKind::kNotFound) return std::optional<RunFile>();
-    return std::move(text).error();
-  }
-  Result<RunFile> run = decode_run(*text);
-  if (!run) return data_loss(run_path(model_dir) + ": " + run.error().message());
-  return std::optional<RunFile>(std::move(run).value());
+  const std::string path = run_path(model_dir);
+  return read_optional_file(storage, path, kRunBytesMax, &decode_run, path);
 }
 
 Result<void> write_run(Storage& storage, const std::string& model_dir, const RunFile& run) {

@@ -2,6 +2,7 @@
 #include "shoal/checkpoint/spare_owner.h"
 
 #include "json_text.h"
+#include "optional_file.h"
 #include "shoal/checkpoint/checksum.h"
 #include "shoal/json/exact.h"
 #include "shoal/json/fields.h"
@@ -75,14 +76,8 @@ Result<SpareOwner> decode_spare_owner(std::string_view text) {
 }
 
 Result<std::optional<SpareOwner>> read_spare_owner(Storage& storage, const std::string& folder) {
-  Result<std::string> text = storage.read_all(owner_path(folder), kOwnerBytesMax);
-  if (!text) {
-    if (text.error().kind() == ErrorKind::kNotFound) return std::optional<SpareOwner>();
-    return std::move(text).error();
-  }
-  Result<SpareOwner> owner = decode_spare_owner(*text);
-  if (!owner) return data_loss(owner_path(folder) + ": " + owner.error().message());
-  return std::optional<SpareOwner>(std::move(owner).value());
+  const std::string path = owner_path(folder);
+  return read_optional_file(storage, path, kOwnerBytesMax, &decode_spare_owner, path);
 }
 
 Result<void> write_spare_owner(Storage& storage, const std::string& folder, const SpareOwner& owner) {

@@ -40,7 +40,7 @@ class JsonCells final : json::Events {
   /// The cell at the current path.
   Result<Cell*> cell();
   Result<void> put(std::string_view text, double number, Cell::Kind kind, std::string_view type);
-  /// Counts an element of the innermost list. Elements of several shapes make the list irregular.
+  /// Counts an element of the innermost list. If the elements of one list differ in shape, the outermost list is irregular.
   void count_element(const std::vector<int64_t>& shape);
   /// Adds to the text of the outermost list, with a comma before it if an element stands before it.
   void add_to_list_text(std::string_view text);

@@ -147,7 +147,7 @@ std::string results_text(const JobResults& results) {
 
 std::string unevaluated_text(const JobResults& results, const std::string& evaluator) {
   if (!results.trained_step || results.json.contains(kInterrupted)) return {};
-  // An earlier start, or an earlier process of the evaluator, may have evaluated this step: then only `last` tells so.
+  // If an earlier start, or an earlier process of the evaluator, has evaluated this step, only the member `last` shows it.
   if (std::max(results.evaluated_step, last_step_in(results.json)) >= results.trained_step) return {};
   return "global step " + std::to_string(*results.trained_step) + ", where training ended, was not evaluated; " +
          evaluator +

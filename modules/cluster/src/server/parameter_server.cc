@@ -91,7 +91,7 @@ class Server {
   int trainer_connections_ = 0, peer_connections_ = 0;
   uint64_t accepted_ = 0;  // The number of accepted connections.
   SteadyTime lonely_since_;
-  // The trainers whose last connection ended because they had fallen silent. Such a trainer may be cut off or frozen.
+  // The trainers that had fallen silent when their last connection ended. Such a trainer may be cut off or frozen.
   std::set<int> silent_trainers_;
   bool numerics_differ_logged_ = false;
   std::string numerics_;
@@ -155,8 +155,8 @@ void Server::end_connections(const Result<void>& outcome) {
   }
 }
 
-/// Until when this server serves after an interrupt, `end` at the latest. It ends earlier if the trainers are gone. A trainer
-/// that has fallen silent may come back, with what it computed and to save what this server holds, so it is waited for.
+/// Returns when this server ends after an interrupt: at `end`, or earlier if all trainers are gone. A trainer that has fallen
+/// silent does not count as gone: it may come back, and the chief may save what this server holds.
 SteadyTime Server::interrupted_until(SteadyTime end, bool lonely) const {
   if (!lonely || !silent_trainers_.empty()) return end;
   return std::min(end, std::max(lonely_since_, end - kFarewell) + kDeserted);

@@ -96,8 +96,8 @@ Result<void> LocalEvaluation::make_up_for_last() {
   return call_user("the last evaluation", [&] { evaluate_end(uint64_t(*step), cancel_); });
 }
 
-/// If the file cannot be made, a start after a failure finds no last evaluation to make up for. That is no reason to end the
-/// training.
+/// Makes the file kEvaluationDue. An error is only a warning: training goes on, but after a failure the next start would not
+/// make the last evaluation.
 void LocalEvaluation::note_last_is_due() {
   const Result<void> made = write_synced(env_.storage(), join_path(model_dir_, kEvaluationDue), "");
   if (!made) env_.log().warning(made.error().message());

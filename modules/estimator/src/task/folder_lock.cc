@@ -12,7 +12,8 @@ std::string holder(Environment& env) {
          std::to_string(env.process().process_id) + ") since " + utc_text(env.wall_now());
 }
 
-/// Locks the file `name` in `folder`. Null, with a warning that calls the folder `what`, if the file system has no locks.
+/// Locks the file `name` in `folder`. If the file system has no locks, returns null, and logs a warning that calls the folder
+/// `what` ("model_dir").
 Result<std::unique_ptr<StorageLock>> lock_if_possible(Environment& env, const std::string& folder, std::string_view name,
                                                       const std::string& what) {
   auto lock = env.storage().lock(join_path(folder, name), holder(env));

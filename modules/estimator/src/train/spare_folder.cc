@@ -69,7 +69,8 @@ Result<std::unique_ptr<checkpoint::Reader>> SpareFolder::newer_than(const checkp
   return found;
 }
 
-/// Chooses among the existing folders of this run: of those that belong to this model_dir, the one with the newest checkpoint.
+/// Sets folder_ to one of the existing folders of this run: the one with the newest checkpoint, among the folders that are for
+/// this model_dir. Leaves it empty if there is none.
 Result<void> SpareFolder::choose(const checkpoint::Reader* newest) {
   Storage& storage = env_.storage();
   note_listed(checkpoint::SpareOwner::kFollowsMax);

@@ -23,8 +23,9 @@ struct SpareFolderOptions {
 ///   - the path that owner.json names does not exist, or is a folder of another run, so that this model_dir was moved; or
 ///   - there is no owner.json, as in spare folders of older versions.
 /// If the folder has owner.json and a newer checkpoint than model_dir, the newest checkpoint of model_dir must also be one
-/// that the one in the folder goes on from: otherwise model_dir has been trained or replaced since. If owner.json is
-/// damaged, the folder is for nobody. Folders that are not for this model_dir are neither written to nor deleted from; if
+/// that the one in the folder goes on from: otherwise model_dir has been trained or replaced since. A folder whose owner was
+/// moved is for this model_dir only if its checkpoint is newer, or if it has none. If owner.json is damaged, the folder is for
+/// nobody. Folders that are not for this model_dir are neither written to nor deleted from; if
 /// such a folder has a newer checkpoint than model_dir, a warning says so. Once a start finds that model_dir has a
 /// checkpoint of the same or a later step, the one in its spare folder is of no use, and is deleted after the next save.
 ///
