@@ -513,6 +513,19 @@ TEST(LaunchPolicy, AFailureOfATaskThatChaosMissedCounts) {
   EXPECT_EQ(job.status_of_job(), 3);
 }
 
+TEST(LaunchPolicy, ASignalBeforeTheBeginStartsNoTask) {
+  const auto status_of = [](bool terminate_means_leave, int signal) {
+    JobPolicy policy({{"chief 0", Role::kChief}}, {.terminate_means_leave = terminate_means_leave});
+    const Actions actions = policy.interrupted_before_begin(signal);
+    EXPECT_EQ(actions.size(), 1u);
+    EXPECT_EQ(std::get<Say>(actions.at(0)).text, "a signal: no task was started");
+    return policy.status();
+  };
+  EXPECT_EQ(status_of(false, SIGTERM), 0);
+  EXPECT_EQ(status_of(true, SIGINT), 0);
+  EXPECT_EQ(status_of(true, SIGTERM), 143);  // The same command goes on later.
+}
+
 TEST(LaunchPolicy, ChaosIsDrawnFromItsSeed) {
   const auto victims = [](uint64_t seed) {
     Job job({.chaos = Chaos{.every = seconds(10), .seed = seed}});

@@ -170,7 +170,8 @@ void add_checkpoint_command(arguments::Command& app, Action& selected) {
   arguments::Command& show =
       checkpoint.add_command("show", "Variables with dtype and shape, of a safetensors or NPZ file too");
   show.add("PREFIX", arguments->where, "E.g. model_dir/model.ckpt-200, or a file").path("FILE").required();
-  show.add("--values", arguments->values, "Also the values of this variable (may be repeated)");
+  show.add("--values", arguments->values,
+           "Also the values of this variable, as a warm start reads them: F64 as float32 (may be repeated)");
   show.on_selected([&selected, arguments] {
     selected = [arguments](Context& context) {
       return show_checkpoint(context, prefix_from(arguments->where), arguments->values);

@@ -68,8 +68,8 @@ class HostsTest(unittest.TestCase):
         kept = {name: value for name, value in os.environ.items() if not name.startswith("SHOAL_")}
         return kept | {"TMPDIR": str(self.folder)} | variables
 
-    def start(self, options, task, **variables):
-        launch = Process("launch", self.command(options, task), self.environment(**variables), self.folder / "output")
+    def start(self, options, task, *, hosts=None, **variables):
+        launch = Process("launch", self.command(options, task, hosts=hosts), self.environment(**variables), self.folder / "output")
         self.launches.append(launch)
         return launch
 

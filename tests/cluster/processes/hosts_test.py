@@ -4,6 +4,7 @@
 import json
 import re
 import signal
+import socket
 import unittest
 
 from hosts import HostsTest
@@ -87,6 +88,18 @@ class Hosts(HostsTest):
             self.assertEqual(launch.wait(SECONDS_MAX), 0, launch.text())
             self.assertEqual(job.finished()["reason"], "interrupted")
             self.assertEqual(job.newest_step(), job.finished()["global_step"])
+        self.expect_nothing_left()
+
+    def test_a_signal_while_machines_are_prepared_ends_with_zero(self):
+        with socket.create_server(("127.0.0.4", 0)) as silent:  # This server never sends anything.
+            silent.settimeout(SECONDS_MAX)
+            hosts = f"127.0.0.1:{self.sshd.port}\n127.0.0.4:{silent.getsockname()[1]}\n"
+            launch = self.start(["--ps", "1"], self.script(""), hosts=hosts)
+            with silent.accept()[0]:
+                launch.signal(signal.SIGTERM)
+                self.assertEqual(launch.wait(), 0, launch.text())
+        self.assertIn("a signal: no task was started", launch.text())
+        self.assertFalse(self.started("chief"))
         self.expect_nothing_left()
 
     def test_nothing_outlives_a_killed_launcher(self):

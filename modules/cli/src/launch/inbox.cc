@@ -40,7 +40,8 @@ Result<SignalInbox> SignalInbox::open() {
 }
 
 SignalInbox::SignalInbox(SignalInbox&& other) noexcept
-    : reader_(std::move(other.reader_)),
+    : stop_signal_(other.stop_signal_),
+      reader_(std::move(other.reader_)),
       blocked_before_(other.blocked_before_),
       pipe_before_(other.pipe_before_),
       child_before_(other.child_before_) {}
@@ -56,7 +57,10 @@ SignalInbox::~SignalInbox() {
 std::vector<int> SignalInbox::take() {
   std::vector<int> signals;
   signalfd_siginfo one{};
-  while (::read(reader_.number(), &one, sizeof one) == sizeof one) signals.push_back(int(one.ssi_signo));
+  while (::read(reader_.number(), &one, sizeof one) == sizeof one) {
+    signals.push_back(int(one.ssi_signo));
+    if (signals.back() != SIGCHLD) stop_signal_ = signals.back();
+  }
   return signals;
 }
 

@@ -28,9 +28,12 @@ class SignalInbox {
   int descriptor() const { return reader_.number(); }
   /// The numbers of the signals that came, in order. A signal that came twice since the last call is listed once.
   std::vector<int> take();
+  /// The last signal that take() has returned and that asks this process to end; 0: there was none.
+  int stop_signal() const { return stop_signal_; }
 
  private:
   SignalInbox() = default;
+  int stop_signal_ = 0;
   Descriptor reader_;
   sigset_t blocked_before_{};
   struct sigaction pipe_before_ {

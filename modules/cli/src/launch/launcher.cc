@@ -139,6 +139,9 @@ Result<std::string> make_job_folder(Storage& storage) {
   return storage.make_temporary_folder(join_path(above, "shoal-launch-"));
 }
 
+/// SIGHUP from a closed terminal counts as SIGTERM: tasks save what they have trained.
+int terminate_or_interrupt(int signal) { return signal == SIGHUP ? SIGTERM : signal; }
+
 Result<int> Launcher::run() {
   // The inbox is opened first: without it, a signal would end this process, and the folder would be left.
   SHOAL_TRY(SignalInbox inbox, SignalInbox::open());
@@ -155,6 +158,7 @@ Result<int> Launcher::run() {
 
 Result<void> Launcher::run_tasks(const std::string& folder) {
   SHOAL_TRY_VOID(prepare(folder));
+  if (policy_.status()) return {};
   Result<void> trained = train();
   for (Seat& seat : seats_) seat.running.reset();  // Ends the tasks that still run after an error.
   for (const std::string& complaint : machines_->clean_up(*inbox_)) say(complaint);
@@ -172,7 +176,7 @@ Result<void> Launcher::prepare(const std::string& folder) {
   guard_.emplace(std::move(guard));
   if (const Result<void> ready = machines_->prepare(*inbox_); !ready) {
     if (ready.error().kind() != ErrorKind::kCancelled) return ready.error();
-    return unavailable("a signal came before anything was started");
+    return carry_out(policy_.interrupted_before_begin(terminate_or_interrupt(inbox_->stop_signal())));
   }
   for (Seat& seat : seats_) seat.report_file = join_path(folder, seat.task.file_name + ".json");
   return {};
@@ -334,8 +338,8 @@ Result<void> Launcher::heed(const std::vector<int>& signals) {
         if (seat.running) groups.push_back(seat.running->group().id());
       }
       reap_adopted(guard_->id(), groups);
-    } else {  // SIGHUP from a closed terminal counts as SIGTERM: tasks save what they have trained.
-      SHOAL_TRY_VOID(carry_out(policy_.interrupted(signal == SIGHUP ? SIGTERM : signal, steady_now())));
+    } else {
+      SHOAL_TRY_VOID(carry_out(policy_.interrupted(terminate_or_interrupt(signal), steady_now())));
     }
   }
   return {};

@@ -55,6 +55,12 @@ Actions JobPolicy::begin(SteadyTime now) {
   return take();
 }
 
+Actions JobPolicy::interrupted_before_begin(int signal) {
+  say("a signal: no task was started");
+  over_ = options_.terminate_means_leave && signal != SIGINT ? kGaveWayStatus : 0;
+  return take();
+}
+
 Actions JobPolicy::ended(size_t task, const Ending& ending, SteadyTime now) {
   Entry& entry = tasks_[task];
   SHOAL_CHECK(entry.runs);

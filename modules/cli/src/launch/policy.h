@@ -104,6 +104,8 @@ class JobPolicy {
   /// Reports a SIGINT or SIGTERM. The first is sent on to the tasks. A second ends the job at once, but one within half a
   /// second of the first is ignored.
   Actions interrupted(int signal, SteadyTime now);
+  /// Call it in place of begin() if a SIGINT or SIGTERM came before: the job is over, and no task was started.
+  Actions interrupted_before_begin(int signal);
   /// Call it when the time that next_time() returned has come.
   Actions time_passed(SteadyTime now);
 
