@@ -257,6 +257,34 @@ TEST_F(FileStorageTest, ALockIsHeldOnceAndNamesItsHolder) {
   EXPECT_TRUE(storage->lock(file, "another"));
 }
 
+/// The file of a lock belongs to the user who made it first. Others may read it, or not even that.
+TEST_F(FileStorageTest, ALockOfAnotherUserHolds) {
+  if (geteuid() != 0) GTEST_SKIP() << "only root may become another user";
+  constexpr uid_t kNobody = 65534;
+  const std::string file = folder / "lock";
+  ASSERT_EQ(chmod(folder.path().c_str(), 0777), 0);
+  /// The kind of the error that another user gets who wants the lock; 0: none.
+  const auto kind_for_another = [&] {
+    const pid_t other = fork();
+    if (other == 0) {
+      if (setuid(kNobody) != 0) _exit(100);
+      const auto lock = storage->lock(file, "another");
+      _exit(lock ? 0 : int(lock.error().kind()));
+    }
+    int status = 0;
+    EXPECT_EQ(waitpid(other, &status, 0), other);
+    return WEXITSTATUS(status);
+  };
+  auto lock = storage->lock(file, "the holder");
+  ASSERT_TRUE(lock);
+  ASSERT_EQ(chmod(file.c_str(), 0644), 0);
+  EXPECT_EQ(kind_for_another(), int(ErrorKind::kUnavailable));
+  lock->reset();
+  EXPECT_EQ(kind_for_another(), 0);
+  ASSERT_EQ(chmod(file.c_str(), 0600), 0);
+  EXPECT_EQ(kind_for_another(), int(ErrorKind::kInvalidArgument));
+}
+
 TEST_F(FileStorageTest, ALockEndsWithItsProcess) {
   int held[2];
   ASSERT_EQ(pipe(held), 0);

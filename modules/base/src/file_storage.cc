@@ -165,10 +165,28 @@ bool has_no_locks(int number) {
   return std::ranges::find(kNone, number) != std::end(kNone);
 }
 
-Result<std::unique_ptr<StorageLock>> lock_file(const std::string& path, std::string_view note) {
+bool is_refusal_of_access(int number) { return number == EACCES || number == EPERM || number == EROFS; }
+
+struct LockFile {
+  int descriptor = -1;
+  bool is_writable = true;
+};
+
+/// Opens the file of a lock. If another user has made it, this one may often only read it, which is enough for a lock.
+Result<LockFile> open_lock_file(const std::string& path) {
   SHOAL_TRY_VOID(check_path(path));
   const int descriptor = retry_interrupted([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666); });
-  if (descriptor < 0) return machine_path_error("lock", path, errno);
+  if (descriptor >= 0) return LockFile{descriptor, true};
+  const int number = errno;
+  if (!is_refusal_of_access(number)) return machine_path_error("lock", path, number);
+  const int read_only = retry_interrupted([&] { return ::open(path.c_str(), O_RDONLY | O_CLOEXEC); });
+  if (read_only >= 0) return LockFile{read_only, false};
+  return invalid_argument(machine_path_error("lock", path, number).message());
+}
+
+Result<std::unique_ptr<StorageLock>> lock_file(const std::string& path, std::string_view note) {
+  SHOAL_TRY(const LockFile file, open_lock_file(path));
+  const int descriptor = file.descriptor;
   auto lock = std::make_unique<PosixLock>(descriptor, path);
   if (retry_interrupted([&] { return ::flock(descriptor, LOCK_EX | LOCK_NB); }) != 0) {
     const int number = errno;
@@ -177,10 +195,13 @@ Result<std::unique_ptr<StorageLock>> lock_file(const std::string& path, std::str
                                  "; its file system has no locks, which keep two tasks from writing there at once: "
                                  "mount it with locks, or choose a folder elsewhere");
     }
+    // NFS gives such a lock only to those who may write the file.
+    if (number == EBADF && !file.is_writable) return invalid_argument(machine_path_error("lock", path, EACCES).message());
     if (number != EWOULDBLOCK) return machine_path_error("lock", path, number);
     const std::string holder = first_line_of(descriptor);
     return unavailable(path + " is held by " + (holder.empty() ? "another process" : holder));
   }
+  if (!file.is_writable) return lock;  // The note stays that of an earlier holder.
   const std::string line = std::string(note) + "\n";
   if (::ftruncate(descriptor, 0) != 0 ||
       retry_interrupted([&] { return ::pwrite(descriptor, line.data(), line.size(), 0); }) != ssize_t(line.size()))

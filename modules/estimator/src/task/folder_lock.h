@@ -10,7 +10,8 @@
 namespace shoal {
 
 /// Locks `model_dir`, which exists, for this process. Unavailable if another process has locked it; the error names that
-/// process and the time when it did. Null, with a warning, if the file system has no locks.
+/// process and the time when it did. InvalidArgument if the file of the lock is another user's, and this process may neither
+/// write nor read it. Null, with a warning, if the file system has no locks.
 Result<std::unique_ptr<StorageLock>> lock_model_dir(Environment& env, const std::string& model_dir);
 
 /// Locks `folder`, a run's folder within RunConfigOptions::spare_dir, in the same way. Unavailable also if the disk is full,

@@ -53,6 +53,9 @@ struct FileInfo {
 
 /// Errors name the path and the cause: NotFound (no such file), Unavailable (disk full, input/output error),
 /// FailedPrecondition (not permitted, read-only), InvalidArgument (the text is no path: check_path()).
+///
+/// Functions must not throw, in a program's own Storage, files and locks either: they return an error, for example
+/// unavailable("store://jobs/7: the server does not answer"), and catch the exceptions of what they call.
 class Storage {
  public:
   virtual ~Storage() = default;
@@ -72,8 +75,9 @@ class Storage {
   virtual Result<std::vector<FileInfo>> list(const std::string& path) = 0;  ///< Sorted by name (bytes).
   virtual bool exists(const std::string& path) = 0;
   /// Locks the file `path` against every other lock of it, on this machine and on all machines that share the folder. A
-  /// missing file is made; the file stays when the lock ends. `note` is one line about the holder. If the lock is taken:
-  /// Unavailable, with the other holder's note.
+  /// missing file is made; the file stays when the lock ends. `note` is one line about the holder.
+  /// Unavailable if the lock is taken, with the other holder's note; FailedPrecondition if the storage has no locks;
+  /// InvalidArgument if this process may neither write nor read the file.
   virtual Result<std::unique_ptr<StorageLock>> lock(const std::string& path, std::string_view note) = 0;
   /// Makes an empty folder with a new name that begins with `prefix` ("/tmp/shoal-").
   virtual Result<std::string> make_temporary_folder(const std::string& prefix) = 0;
