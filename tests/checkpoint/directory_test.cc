@@ -192,6 +192,22 @@ class Overtaken final : public shoal::testing::ForwardingStorage {
   int opened_ = 0;
 };
 
+/// A task that trains saves step 6 and deletes step 5 before each of the files that is opened.
+TEST(Latest, IsANewerOneIfItIsDeletedBeforeItIsOpened) {
+  for (int at = 0;; ++at) {
+    SCOPED_TRACE(at);
+    const auto disk = std::make_shared<SimulatedDisk>();
+    ASSERT_OK(save(*disk, "m", 5, 2, {.keep_max = 1}));
+    Overtaken busy(disk, at, [](Storage& storage) { ASSERT_OK(save(storage, "m", 6, 3, {.keep_max = 1})); });
+    const auto reader = open_latest(busy, "m");
+    ASSERT_OK(reader);
+    if (busy.opened() <= at) break;  // All of its files were overtaken once.
+    EXPECT_EQ((*reader)->prefix(), "m/model.ckpt-6");
+    EXPECT_EQ(saved_value(**reader).value_or(0), 3);
+    EXPECT_EQ(*latest(busy, "m"), "m/model.ckpt-6");
+  }
+}
+
 TEST(Reader, AStepThatIsSavedAgainMeanwhileIsReadAsOneOfTheTwo) {
   const auto again = [](Storage& disk) { ASSERT_OK(save(disk, "m", 5, 2)); };
   int overtaken = 0;

@@ -41,12 +41,22 @@ Result<std::vector<std::string>> candidates(Storage& storage, const std::string&
 
 }  // namespace
 
+Result<std::unique_ptr<Reader>> open_latest(Storage& storage, const std::string& model_dir) {
+  constexpr int kTries = 100;  // Bounds a race that this task loses again and again.
+  std::string before;
+  for (int tries = 1;; ++tries) {
+    SHOAL_TRY(const std::optional<PointerFile> pointer, read_pointer(storage, model_dir));
+    if (!pointer) return std::unique_ptr<Reader>();
+    auto reader = Reader::open(storage, join_path(model_dir, pointer->newest));
+    const bool missing = !reader && reader.error().kind() == ErrorKind::kNotFound;
+    if (!missing || pointer->newest == before || tries == kTries) return reader;
+    before = pointer->newest;
+  }
+}
+
 Result<std::optional<std::string>> latest(Storage& storage, const std::string& model_dir) {
-  SHOAL_TRY(const std::optional<PointerFile> pointer, read_pointer(storage, model_dir));
-  if (!pointer) return std::optional<std::string>();
-  const std::string prefix = join_path(model_dir, pointer->newest);
-  SHOAL_TRY(const std::unique_ptr<Reader> reader, Reader::open(storage, prefix));
-  return std::optional<std::string>(prefix);
+  SHOAL_TRY(const std::unique_ptr<Reader> reader, open_latest(storage, model_dir));
+  return reader ? std::optional(reader->prefix()) : std::nullopt;
 }
 
 Result<std::unique_ptr<Reader>> latest_intact(Storage& storage, const std::string& model_dir, const WarningSink& warn) {

@@ -8,13 +8,10 @@ namespace shoal {
 Result<std::unique_ptr<checkpoint::Reader>> open_checkpoint(Environment& env, const std::string& model_dir,
                                                             const std::optional<std::string>& prefix) {
   if (prefix) return checkpoint::Reader::open(env.storage(), *prefix);
-  auto newest = checkpoint::latest(env.storage(), model_dir);
-  if (!newest) {
-    env.log().error("checkpoint: " + newest.error().message());
-    return data_loss(newest.error().message());
-  }
-  if (!*newest) return std::unique_ptr<checkpoint::Reader>();
-  return checkpoint::Reader::open(env.storage(), **newest);
+  auto newest = checkpoint::open_latest(env.storage(), model_dir);
+  if (newest) return newest;
+  env.log().error("checkpoint: " + newest.error().message());
+  return data_loss(newest.error().message());
 }
 
 }  // namespace shoal

@@ -31,10 +31,12 @@ Result<PointerFile> decode_pointer(std::string_view text);
 /// Reads the `checkpoint` file of `model_dir`. Nothing if the folder or the file does not exist.
 Result<std::optional<PointerFile>> read_pointer(Storage& storage, const std::string& model_dir);
 
-/// The prefix of the newest checkpoint ("m/model.ckpt-200"), which is the one that the `checkpoint` file names, not the one
-/// with the largest number or the latest time. Nothing if there is no such file. NotFound if it names files that are
-/// missing, DataLoss if it or the index is damaged: evaluation and export log that error and go on as if there were no
-/// checkpoint. Compares the lengths of the data files, but not their checksums.
+/// Opens the newest checkpoint, which is the one that the `checkpoint` file names, not the one with the largest number or the
+/// latest time. Null if there is no such file. NotFound if it names files that are missing, DataLoss if it or the index is
+/// damaged. Compares the lengths of the data files, but not their checksums. If another task deletes the checkpoint before it
+/// is opened, since it has written newer ones, the newest of those is opened.
+Result<std::unique_ptr<Reader>> open_latest(Storage& storage, const std::string& model_dir);
+/// The prefix of the checkpoint that open_latest() opens ("m/model.ckpt-200"); nothing if there is none. Errors: the same.
 Result<std::optional<std::string>> latest(Storage& storage, const std::string& model_dir);
 
 /// The checkpoint from which training resumes: the newest one, if all its checksums are right; else the next older listed
