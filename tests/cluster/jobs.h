@@ -117,6 +117,7 @@ struct JobSpec {
   std::optional<WarmStart> warm_start = {};
   VaryingAxes varying = {};
   std::vector<OpDef> ops = {};  ///< Ops of the program's own.
+  Placement placement = {};
 };
 
 /// Makes hooks for one task only.
@@ -160,6 +161,7 @@ inline RunConfigOptions job_options(const JobSpec& spec, const std::string& mode
   options.save_summary_steps = spec.summary_steps;
   options.log_step_count_steps = spec.log_steps;
   options.update_strategy = spec.updates;
+  options.placement = spec.placement;
   options.runtime = RuntimeOptions{.threads = 1,
                                    .transport = spec.transport,
                                    .backend = "reference",

@@ -101,6 +101,20 @@ TEST(Evaluate, TakesTheNewestCheckpointOrTheOneNamed) {
           ErrorKind::kNotFound);
 }
 
+TEST(Evaluate, WarnsThatWeightsWithoutACheckpointAreNotUsed) {
+  Place place;
+  Estimator estimator = place.estimator(linear_model, {.save_checkpoints_steps = 0});
+  const InputFn input = [] { return labelled({1}).batch(1); };
+  EXPECT_EQ(estimator.evaluate(input).at("global_step"), 0);
+  EXPECT_EQ(place.log.count('W', "trained without checkpoints"), 0);
+  estimator.train([] { return line({1}).repeat().batch(1); }, {.steps = 3});
+  EXPECT_EQ(estimator.evaluate(input).at("global_step"), 0);
+  EXPECT_EQ(place.log.count('W', "evaluation: the weights of step 3, which were trained without checkpoints, are not used"),
+            1);
+  EXPECT_TRUE(estimator.predict(input)->next());
+  EXPECT_EQ(place.log.count('W', "prediction: the weights of step 3"), 1);
+}
+
 TEST(Evaluate, APointerThatLeadsNowhereIsDataLossNotAFreshModel) {
   Place place;
   Estimator estimator = place.estimator(linear_model);

@@ -14,6 +14,7 @@ using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
+using ::testing::Pair;
 
 constexpr float kNan = std::numeric_limits<float>::quiet_NaN();
 
@@ -332,6 +333,21 @@ TEST(SummarySaver, IsThereWithoutTheModelsHelpAndGoesOnInTheNextRun) {
   estimator.train(endless, {.steps = 7});
   estimator.train(endless, {.steps = 7});
   EXPECT_THAT(steps_of(place.model_dir(), "loss"), ElementsAre(1, 6, 8, 13));
+}
+
+TEST(SummarySaver, WritesTheLearningRates) {
+  Place place;
+  const auto model = [](const Features& features, const Labels& labels, Mode mode, const Params& params,
+                        const RunConfig& config) {
+    EstimatorSpec spec = linear_model(features, labels, mode, params, config);
+    const auto rate = [](uint64_t step) { return step < 2 ? 0.5 : 0.25; };
+    spec.train_op = nn::group({nn::sgd({.learning_rate = rate}).minimize(spec.loss, {"linear/kernel"}),
+                               nn::sgd({.learning_rate = 0.125}).minimize(spec.loss, {"linear/bias"})});
+    return spec;
+  };
+  place.estimator(model, {.save_summary_steps = 1}).train([] { return line({1}).repeat().batch(1); }, {.steps = 3});
+  EXPECT_THAT(scalars(place.model_dir(), "learning_rate"), ElementsAre(Pair(1, 0.5), Pair(2, 0.5), Pair(3, 0.25)));
+  EXPECT_THAT(scalars(place.model_dir(), "learning_rate_2"), ElementsAre(Pair(1, 0.125), Pair(2, 0.125), Pair(3, 0.125)));
 }
 
 TEST(SummarySaver, WritesNothingWhenTurnedOff) {

@@ -2,6 +2,7 @@
 // Values that are not finite, in local training: they end it, and are never saved (CONTRACT CK-17, HK-6, HK-10).
 #include <cmath>
 #include <limits>
+#include <stdexcept>
 
 #include "fixture.h"
 #include "shoal/checkpoint/reader.h"
@@ -66,6 +67,27 @@ TEST(Poison, AStepWhoseLossIsNotFiniteMakesNoUpdate) {
     EXPECT_EQ(watch.seen[1], watch.seen[0]);
     EXPECT_THAT(retained(place.model_dir()), ElementsAre("model.ckpt-0", "model.ckpt-1"));
   }
+}
+
+TEST(Poison, AScheduleWhoseRateIsNoRateEndsTrainingByNameAndStep) {
+  const auto train = [](nn::LearningRate rate) {
+    Place place;
+    const auto loss = [](Value product) { return product; };
+    place.estimator(one_weight_model(loss, nn::sgd({.learning_rate = std::move(rate)}))).train([] {
+      return rows_of_one({1, 1, 1});
+    });
+  };
+  for (const double bad : {-0.5, double(kNan)}) {
+    const auto rate = [bad](uint64_t step) { return step == 2 ? bad : 0.1; };
+    EXPECT_THAT(refusal([&] { train(rate); }),
+                AllOf(HasSubstr("learning_rate is " + std::string(bad < 0 ? "-0.5" : "nan") + " at global step 2"),
+                      HasSubstr("has to be finite and at least 0")));
+  }
+  const auto throws = [](uint64_t step) -> double {
+    if (step > 1) throw std::out_of_range("late");
+    return 0.1;
+  };
+  EXPECT_THROW(train(throws), std::out_of_range);
 }
 
 /// The loss is finite and its gradient is not: sqrt at 0.

@@ -108,7 +108,7 @@ void GraphRunner::train(const TrainOp& op, const Feeds& feeds) {
     }
   }
   std::vector<double> scalars(op.scalars.size());
-  compute_scalars(op, global_step_, fetched, scalars);
+  value_or_raise(compute_scalars(op, global_step_, fetched, scalars));
   auto whole = memory.begin();
   auto next_rows = rows.begin();
   for (const VariableUpdate& update : op.updates) {

@@ -134,7 +134,7 @@ TEST(Optimizer, ClippingFactorsAreFiniteWhateverTheNorm) {
   const TrainOp op = sgd().clip_by_global_norm(2).minimize(model.loss);
   const auto factor = [&](float norm) {
     double scalars[2];
-    compute_scalars(op, 0, {&norm, 1}, scalars);
+    value_or_raise(compute_scalars(op, 0, {&norm, 1}, scalars));
     return scalars[1];
   };
   EXPECT_EQ(factor(0), 1);

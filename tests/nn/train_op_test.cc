@@ -4,6 +4,9 @@
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 
+#include <limits>
+#include <stdexcept>
+#include <string>
 #include <vector>
 
 #include "graph_runner.h"
@@ -38,6 +41,46 @@ TEST(TrainOp, AssignAddAndAverageDoWhatTheySay) {
   EXPECT_EQ(runner.variable("last"), (std::vector<float>{10, 20}));
   EXPECT_EQ(runner.variable("sum"), (std::vector<float>{11, 22}));
   EXPECT_EQ(runner.variable("average"), (std::vector<float>{0.75f * 0.25f + 2.5f, 0.75f * 0.5f + 5}));
+}
+
+TEST(TrainOp, AMovingAverageFollowsTheWeightOneStepBehind) {
+  Graph graph;
+  const Value w = graph.variable("w", Shape{}), average = graph.variable("average", Shape{});
+  const TrainOp op = train_op({.updates = {assign_add(w, graph.constant(4.0f)), moving_average(average, w, 0.5)}});
+  GraphRunner runner(graph);
+  runner.train(op);
+  EXPECT_EQ(runner.variable("average")[0], 0.0f) << "w was 0 before the step";
+  runner.train(op);
+  EXPECT_EQ(runner.variable("average")[0], 2.0f);
+}
+
+TEST(TrainOp, ScalarsOfAStepAreChecked) {
+  Graph graph;
+  const Value w = graph.variable("w", Shape{}), sum = graph.variable("sum", Shape{});
+  const auto refusal = [](const TrainOp& op) {
+    std::vector<double> scalars(op.scalars.size());
+    const Result<void> computed = compute_scalars(op, 3, {}, scalars);
+    return computed ? "" : std::string(to_string(computed.error().kind())) + ": " + computed.error().message();
+  };
+  const auto of_rate = [&](LearningRate rate) {
+    return refusal(sgd({.learning_rate = std::move(rate)}).minimize(ops::square(w)));
+  };
+  const auto always = [](double number) { return [number](uint64_t) { return number; }; };
+  constexpr double kNan = std::numeric_limits<double>::quiet_NaN(), kInfinity = std::numeric_limits<double>::infinity();
+  const std::string advice = " at global step 3; a rate has to be finite and at least 0";
+  EXPECT_EQ(of_rate(always(0)), "");
+  EXPECT_EQ(of_rate(always(-0.1)), "InvalidArgument: learning_rate is -0.1" + advice);
+  EXPECT_EQ(of_rate(always(kNan)), "InvalidArgument: learning_rate is nan" + advice);
+  EXPECT_EQ(of_rate(always(-kNan)), "InvalidArgument: learning_rate is nan" + advice);
+  EXPECT_EQ(of_rate(always(kInfinity)), "InvalidArgument: learning_rate is inf" + advice);
+  EXPECT_THAT(of_rate([](uint64_t step) -> double { throw std::out_of_range("no rate for " + std::to_string(step)); }),
+              HasSubstr("learning_rate threw an exception: no rate for 3"));
+  // A scalar that is no learning rate may be negative.
+  const auto of_other = [&](double number) {
+    return refusal(train_op({.updates = {assign_add(sum, w)}, .scalars = {{"offset", always(number)}}}));
+  };
+  EXPECT_EQ(of_other(-1), "");
+  EXPECT_EQ(of_other(-kInfinity), "InvalidArgument: offset is -inf at global step 3; it has to be finite");
 }
 
 TEST(TrainOp, GroupsKeepEachOptimizersRate) {

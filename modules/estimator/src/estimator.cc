@@ -175,6 +175,7 @@ Result<Metrics> Estimator::try_evaluate(const InputFn& input_fn, EvaluateOptions
   if (!input_fn) return type_mismatch("Estimator::evaluate: an input function is required");
   SHOAL_TRY_VOID(check_options("Estimator::evaluate", options));
   return in_environment(config_, [&](Environment& env) -> Result<Metrics> {
+    if (!options.checkpoint) warn_of_weights_in_memory(env, "evaluation", trained_.get());
     SHOAL_TRY(Evaluation evaluation, run_evaluation(env, *this, input_fn, options, stop_of_call(config_)));
     return std::move(evaluation.metrics);
   });

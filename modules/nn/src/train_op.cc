@@ -2,7 +2,10 @@
 #include "shoal/nn/train_op.h"
 
 #include <algorithm>
+#include <charconv>
 
+#include "shoal/base/environment.h"
+#include "shoal/base/finite.h"
 #include "shoal/graph/source.h"
 
 namespace shoal::nn {
@@ -111,6 +114,20 @@ bool is_moving_average_of(const std::vector<VariableUpdate>& updates, const Vari
   });
 }
 
+/// True if scalar number `index` is the learning rate of an update.
+bool is_learning_rate(const TrainOp& op, size_t index) {
+  return std::ranges::any_of(op.updates, [index](const VariableUpdate& update) {
+    return uses_learning_rate(update.rule) && size_t(update.rule.learning_rate_scalar) == index;
+  });
+}
+
+Error refused_scalar(const std::string& name, double number, uint64_t global_step, bool is_rate) {
+  char text[32];
+  const std::string shown = is_nan(number) ? "nan" : std::string(text, std::to_chars(text, text + sizeof text, number).ptr);
+  return invalid_argument(name + " is " + shown + " at global step " + std::to_string(global_step) +
+                          (is_rate ? "; a rate has to be finite and at least 0" : "; it has to be finite"));
+}
+
 }  // namespace
 
 TrainOp train_op(TrainOp parts) {
@@ -163,14 +180,20 @@ std::vector<Value> scalar_values(const TrainOp& op) {
   return values;
 }
 
-void compute_scalars(const TrainOp& op, uint64_t global_step, std::span<const float> fetched, std::span<double> scalars) {
+Result<void> compute_scalars(const TrainOp& op, uint64_t global_step, std::span<const float> fetched,
+                             std::span<double> scalars) {
   SHOAL_CHECK(scalars.size() == op.scalars.size());
   size_t next = 0;
   for (size_t i = 0; i < scalars.size(); ++i) {
     const StepScalar& scalar = op.scalars[i];
-    scalars[i] = scalar.value.valid() ? scalar.of_value(fetched[next++]) : scalar.at(global_step);
+    const auto compute = [&] { return scalar.value.valid() ? scalar.of_value(fetched[next++]) : scalar.at(global_step); };
+    SHOAL_TRY(scalars[i], call_user(scalar.name, compute));
+    if (is_finite(scalars[i]) && scalars[i] >= 0) continue;
+    const bool is_rate = is_learning_rate(op, i);
+    if (is_rate || !is_finite(scalars[i])) return refused_scalar(scalar.name, scalars[i], global_step, is_rate);
   }
   SHOAL_CHECK(next == fetched.size());
+  return {};
 }
 
 VariableUpdate assign(Value variable, Value value) {

@@ -113,7 +113,7 @@ void place_balanced(ShardPlan& plan, const std::vector<VariableSpec>& variables)
 Result<void> place_by(ShardPlan& plan, const std::vector<VariableSpec>& variables, const Placement& placement) {
   const int servers = int(plan.shards.size());
   for (const VariableSpec& variable : variables) {
-    const int server = placement(variable.name, variable.shape, servers);
+    SHOAL_TRY(const int server, placement(variable.name, variable.shape, servers));
     if (server < 0 || server >= servers) {
       return invalid_argument("placement gave server " + std::to_string(server) + " for variable " + variable.name +
                               "; there are servers 0 to " + std::to_string(servers - 1));

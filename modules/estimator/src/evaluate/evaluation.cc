@@ -11,6 +11,7 @@
 #include "model/check_meaning.h"
 #include "model/checkpoint_layout.h"
 #include "model/open_checkpoint.h"
+#include "model/trained_weights.h"
 #include "shoal/base/format.h"
 #include "shoal/base/names_text.h"
 #include "shoal/checkpoint/directory.h"
@@ -47,13 +48,14 @@ class EvaluationRun {
 
   Result<void> prepare(uint64_t global_step, const std::string& model_dir);
   Result<void> run(std::optional<int64_t> steps, std::optional<data::Batch> first, const StopToken& stop);
-  Metrics results(uint64_t global_step) const;
-  Figures figures() const;
+  Result<Metrics> results(uint64_t global_step) const;
+  Result<Figures> figures() const;
   int64_t batches() const { return batches_; }
   bool ended_by_steps() const { return ended_by_steps_; }
 
  private:
   Result<void> one_batch(data::Batch& batch);
+  Result<void> add_to_metrics(std::span<const TensorView> fetched);
   void note_progress(std::optional<int64_t> steps);
   void note_interrupt();
 
@@ -156,16 +158,26 @@ Result<void> EvaluationRun::one_batch(data::Batch& batch) {
   loss_sum_ += loss;
   ++batches_;
   context_.count_iteration();
+  SHOAL_TRY_VOID(add_to_metrics(fetched.subspan(1)));
   size_t next = 1;
-  for (size_t i = 0; i < accumulators_.size(); ++i) {
-    const size_t count = model_.spec().eval_metrics[i].second.inputs.size();
-    SHOAL_TRY_VOID(accumulators_[i].update(fetched.subspan(next, count)));
-    next += count;
-  }
+  for (const auto& [name, metric] : model_.spec().eval_metrics) next += metric.inputs.size();
   values_.set(loss, size, fetched.size() > next);
   for (size_t i = 0; next + i < fetched.size(); ++i) values_.values()[i].second = fetched[next + i];
   for (const auto& hook : hooks_) {
     SHOAL_TRY_VOID(call_user("evaluation hook after_step", [&] { hook->after_step(context_, values_); }));
+  }
+  return {};
+}
+
+/// Adds a batch to each metric. `fetched` begins with the values of their inputs.
+Result<void> EvaluationRun::add_to_metrics(std::span<const TensorView> fetched) {
+  for (size_t i = 0; i < accumulators_.size(); ++i) {
+    const auto& [name, metric] = model_.spec().eval_metrics[i];
+    const std::string where = "metric " + name;
+    const auto batch = fetched.first(metric.inputs.size());
+    fetched = fetched.subspan(metric.inputs.size());
+    SHOAL_TRY(Result<void> added, call_user(where, [&] { return accumulators_[i].update(batch); }));
+    if (!added) return std::move(added).error().with_context(where);
   }
   return {};
 }
@@ -181,14 +193,15 @@ void EvaluationRun::note_progress(std::optional<int64_t> steps) {
   env_.log().log(for_all ? LogLevel::kInfo : LogLevel::kDebug, title_ + ": batch " + std::to_string(batches_) + of);
 }
 
-Metrics EvaluationRun::results(uint64_t global_step) const {
+Result<Metrics> EvaluationRun::results(uint64_t global_step) const {
   Metrics metrics;
   for (size_t i = 0; i < accumulators_.size(); ++i) {
     const auto& [name, metric] = model_.spec().eval_metrics[i];
+    SHOAL_TRY(const double value, call_user("metric " + name, [&] { return accumulators_[i].value(); }));
     if (metric.is_count) {
-      metrics.set_count(name, accumulators_[i].value());
+      metrics.set_count(name, value);
     } else {
-      metrics[name] = accumulators_[i].value();
+      metrics[name] = value;
     }
   }
   metrics["loss"] = batches_ == 0 ? 0 : loss_sum_ / double(batches_);
@@ -196,11 +209,12 @@ Metrics EvaluationRun::results(uint64_t global_step) const {
   return metrics;
 }
 
-Figures EvaluationRun::figures() const {
+Result<Figures> EvaluationRun::figures() const {
   Figures figures;
   for (size_t i = 0; i < accumulators_.size(); ++i) {
-    if (auto figure = accumulators_[i].figure())
-      figures.emplace_back(model_.spec().eval_metrics[i].first, std::move(*figure));
+    const std::string& name = model_.spec().eval_metrics[i].first;
+    SHOAL_TRY(auto figure, call_user("metric " + name, [&] { return accumulators_[i].figure(); }));
+    if (figure) figures.emplace_back(name, std::move(*figure));
   }
   return figures;
 }
@@ -338,6 +352,13 @@ Result<LoadedVariables> load_variables(Environment& env, const Estimator& estima
   return LoadedVariables::initialize(env, model, *source);
 }
 
+void warn_of_weights_in_memory(Environment& env, const std::string& call, const TrainedWeights* trained) {
+  if (!trained) return;
+  env.log().warning(call + ": the weights of step " + std::to_string(trained->global_step) +
+                    ", which were trained without checkpoints, are not used; only export_model() takes them "
+                    "(RunConfig: save_checkpoints_steps or save_checkpoints_secs turn checkpoints on)");
+}
+
 std::string without_checkpoint(const Estimator& estimator) {
   return std::string("no checkpoint, so the ") + (estimator.warm_start() ? "warm-started" : "freshly initialized") +
          " model";
@@ -432,11 +453,13 @@ Result<Evaluation> run_evaluation_of(Environment& env, const WeightsToEvaluate& 
   SHOAL_TRY(ResultsFile results, ResultsFile::open(env, estimator.eval_dir(options.name)));
   SHOAL_TRY_VOID(run.prepare(weights.global_step, estimator.model_dir()));
   SHOAL_TRY_VOID(run.run(options.steps, std::move(first), stop));
-  Evaluation evaluation{.metrics = run.results(weights.global_step),
+  SHOAL_TRY(Metrics metrics, run.results(weights.global_step));
+  SHOAL_TRY(const Figures figures, run.figures());
+  Evaluation evaluation{.metrics = std::move(metrics),
                         .batches = run.batches(),
                         .ended_by_steps = run.ended_by_steps() && input.dataset->is_finite().value_or(true),
                         .input_batches = input.dataset->cardinality()};
-  SHOAL_TRY_VOID(results.write(evaluation.metrics, run.figures(), weights.checkpoint));
+  SHOAL_TRY_VOID(results.write(evaluation.metrics, figures, weights.checkpoint));
   env.log().info(title + ": " + describe(evaluation.metrics));
   return evaluation;
 }

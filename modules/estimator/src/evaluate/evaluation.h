@@ -47,6 +47,9 @@ class LoadedVariables {
 /// (vocabularies, classes), or with other versions of the user's own ops (check_meaning.h).
 Result<LoadedVariables> load_variables(Environment& env, const Estimator& estimator, Mode mode, const BuiltModel& model,
                                        const checkpoint::Reader* reader);
+/// Warns that `call` ("evaluation") does not use the weights that train() has left in memory. Does nothing if `trained` is
+/// null.
+void warn_of_weights_in_memory(Environment& env, const std::string& call, const TrainedWeights* trained);
 /// Returns words for logs that say which model load_variables() makes if there is no checkpoint: "no checkpoint, so the
 /// freshly initialized model", or a similar text for a warm-started model.
 std::string without_checkpoint(const Estimator& estimator);

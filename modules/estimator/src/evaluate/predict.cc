@@ -25,7 +25,7 @@ class LazyPredictions final : public Predictions {
         stop_(stop_of_call(estimator.config())),
         context_(*env_, estimator.config().host().get()) {}
 
-  Result<void> open(const InputFn& input_fn);
+  Result<void> open(const InputFn& input_fn, const TrainedWeights* trained);
   Result<std::optional<data::TensorMap>> try_next() override;
 
  private:
@@ -53,7 +53,8 @@ class LazyPredictions final : public Predictions {
   std::atomic_flag busy_;  // Set while a thread is in try_next().
 };
 
-Result<void> LazyPredictions::open(const InputFn& input_fn) {
+Result<void> LazyPredictions::open(const InputFn& input_fn, const TrainedWeights* trained) {
+  if (!options_.checkpoint) warn_of_weights_in_memory(*env_, "prediction", trained);
   SHOAL_TRY(const auto reader, open_checkpoint(*env_, estimator_.model_dir(), options_.checkpoint));
   if (!reader) env_->log().info("prediction: " + without_checkpoint(estimator_) + " predicts");
   const std::optional<int64_t> seed = seed_of_run(*env_, estimator_.config(), estimator_.model_dir());
@@ -177,7 +178,7 @@ Result<std::unique_ptr<Predictions>> Estimator::try_predict(const InputFn& input
     return invalid_argument("Estimator::predict: hooks: one of them is null");
   }
   auto predictions = std::make_unique<LazyPredictions>(*this, std::move(options));
-  SHOAL_TRY_VOID(predictions->open(input_fn));
+  SHOAL_TRY_VOID(predictions->open(input_fn, trained_.get()));
   return std::unique_ptr<Predictions>(std::move(predictions));
 }
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shoal/estimator/hooks.h"
 
+#include <algorithm>
+
 #include "shoal/base/finite.h"
 #include "shoal/base/format.h"
 #include "shoal/monitor/event_writer.h"
@@ -119,6 +121,11 @@ class SummarySaver final : public Hook {
   void record(RunContext& run, const StepValues& values) {
     const int64_t step = int64_t(run.global_step());
     value_or_raise(run.summaries()->add_scalar(step, "loss", values.loss()));
+    for (const auto& [name, number] : values.scalars()) {
+      const auto is_of_model = [tag = "summary/" + name](const auto& value) { return value.first == tag; };
+      if (std::ranges::none_of(values.values(), is_of_model))
+        value_or_raise(run.summaries()->add_scalar(step, name, number));
+    }
     for (const auto& [name, value] : values.values()) {
       if (!name.starts_with("summary/") || value.dtype != DType::kFloat32) continue;
       const std::string_view tag = std::string_view(name).substr(8);

@@ -174,7 +174,8 @@ Result<cluster::ShardPlan> place_variables(TrainScope& scope, BuiltModel& model,
   cluster::Placement placement;
   if (config.placement()) {
     placement = [&config](std::string_view name, const Shape& shape, int count) {
-      return int(config.placement()({.variable = name, .dtype = DType::kFloat32, .shape = shape, .num_ps = count}));
+      const PlacementRequest request{.variable = name, .dtype = DType::kFloat32, .shape = shape, .num_ps = count};
+      return call_user("placement", [&] { return int(config.placement()(request)); });
     };
   }
   // Servers hold the pushes (gradients) of an update until it has all of them. If an update sums more than this many pushes

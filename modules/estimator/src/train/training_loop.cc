@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <list>
+#include <map>
 #include <utility>
 
 #include "shoal/base/compute.h"
@@ -33,6 +34,11 @@ TrainingLoop::TrainingLoop(Environment& env, LoopContext& context, LoopOptions o
       input_watch_(env, options_.input_watch) {
   if (const auto& train_op = options_.model->spec().train_op) {
     scalars_.resize(train_op->scalars.size());
+    std::map<std::string, int> of_name;
+    for (const nn::StepScalar& scalar : train_op->scalars) {
+      const int number = ++of_name[scalar.name];
+      values_.scalars().emplace_back(number == 1 ? scalar.name : scalar.name + "_" + std::to_string(number), 0);
+    }
     scalar_values_.resize(nn::scalar_values(*train_op).size());
     size_t variable = 0;
     for (const nn::VariableUpdate& update : train_op->updates) {

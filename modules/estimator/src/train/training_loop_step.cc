@@ -118,7 +118,7 @@ Result<void> TrainingLoop::begin_program(size_t replica, bool observed) {
   const nn::TrainOp& train_op = *options_.model->spec().train_op;
   backends::UpdateApplier* applier = nullptr;
   if (scalar_values_.empty()) {
-    nn::compute_scalars(train_op, step_.global_step, {}, scalars_);
+    SHOAL_TRY_VOID(nn::compute_scalars(train_op, step_.global_step, {}, scalars_));
     const bool loss_comes_first = program->program->info().fetches_before_updates;
     if (replicas_.size() == 1 && loss_comes_first) applier = options_.store->apply_during_run(scalars_);
   }
@@ -163,7 +163,8 @@ Result<void> TrainingLoop::take_results() {
                        .global_step = step_after(),
                        .lenient = options_.allow_non_finite});
   if (!scalar_values_.empty()) {
-    nn::compute_scalars(*options_.model->spec().train_op, step_.global_step, scalar_values_, scalars_);
+    auto computed = nn::compute_scalars(*options_.model->spec().train_op, step_.global_step, scalar_values_, scalars_);
+    if (!computed && !fault_) return computed;  // A step with a fault ends with this fault.
   }
   fetched = fetched.subspan(scalar_values_.size());
   for (cluster::RowGradients& part : row_gradients_) {
@@ -177,6 +178,7 @@ Result<void> TrainingLoop::take_results() {
   if (running_.observed) {
     values_.set(loss, running_.batch_size, !fetched.empty());
     for (size_t i = 0; i < fetched.size(); ++i) values_.values()[i].second = fetched[i];
+    for (size_t i = 0; i < scalars_.size(); ++i) values_.scalars()[i].second = scalars_[i];
     if (replicas_.size() > 1) keep_values();
   }
   if (row_gradients_.empty() || fault_) return {};

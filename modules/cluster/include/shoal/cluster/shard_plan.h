@@ -87,8 +87,8 @@ struct ShardPlan {
   uint64_t fingerprint() const;
 };
 
-/// The type of RunConfig.placement: returns the server (0 .. servers - 1) for a variable.
-using Placement = std::function<int(std::string_view name, const Shape& shape, int servers)>;
+/// Returns the server (0 .. servers - 1) for a variable, or why there is none.
+using Placement = std::function<Result<int>(std::string_view name, const Shape& shape, int servers)>;
 
 /// Balances the servers by bytes. Variables are placed largest first, each on the server that has least so far (the
 /// first of equals). A variable larger than twice an even share is split by rows into pieces of an even share, unless

@@ -146,7 +146,7 @@ class Estimator {
   /// to load. The digits are the seconds since 1970 or one more than the largest number there, whichever is larger.
   /// `serving_input` gives one batch of the features that the exported model takes. After train() with checkpoints off, the
   /// weights that this estimator has just trained are exported from memory (evaluate() and predict() only read
-  /// checkpoints). Without a checkpoint the warm-started model is exported, at step 0. Returns the folder.
+  /// checkpoints, and warn). Without a checkpoint the warm-started model is exported, at step 0. Returns the folder.
   ///
   /// Raises NotFound if there is neither checkpoint nor warm start; FailedPrecondition if the number 9999999999 is taken,
   /// or if the requested proof fails, and then publishes nothing; InvalidArgument for a model that options.format cannot

@@ -169,17 +169,22 @@ class StepValues {
   bool fetched() const { return fetched_; }
   /// A value named in begin(). Raises FailedPrecondition if this step did not fetch, NotFound if there is no such name.
   const TensorView& operator[](std::string_view name) const;
+  /// The numbers by which the train op scales the updates of this step, such as "learning_rate", by their names. Of several
+  /// with one name the second is "learning_rate_2", and so on. Empty in evaluations and predictions.
+  const std::vector<std::pair<std::string, double>>& scalars() const { return scalars_; }
 
   // Hooks do not call the functions below: the training loop, which makes the object, does.
   void set(double loss, int64_t examples, bool fetched) { loss_ = loss, examples_ = examples, fetched_ = fetched; }
   std::vector<std::pair<std::string, TensorView>>& values() { return values_; }
   const std::vector<std::pair<std::string, TensorView>>& values() const { return values_; }
+  std::vector<std::pair<std::string, double>>& scalars() { return scalars_; }
 
  private:
   double loss_ = 0;
   int64_t examples_ = 0;
   bool fetched_ = false;
   std::vector<std::pair<std::string, TensorView>> values_;
+  std::vector<std::pair<std::string, double>> scalars_;
 };
 
 /// Order of calls: all begin() in list order; the model is made ready; all after_ready(); per iteration all before_step(),

@@ -15,7 +15,7 @@ class LearningRate {
   /// Raises InvalidArgument unless the number is finite and >= 0.
   LearningRate(double constant);  // NOLINT: a plain number converts to a learning rate
   /// `schedule` has to be a pure function: servers and restarts rely on equal results for equal steps. Raises
-  /// InvalidArgument if empty.
+  /// InvalidArgument if empty. A result that is negative or not finite ends training (InvalidArgument, with the step).
   template <class F>
   requires std::is_invocable_r_v<double, const F&, uint64_t> LearningRate(F schedule)
       : LearningRate(Schedule{std::move(schedule)}) {}  // NOLINT: a function is a learning rate

@@ -7,6 +7,7 @@
 #include <string>
 #include <vector>
 
+#include "shoal/base/result.h"
 #include "shoal/base/std_function.h"
 #include "shoal/graph/graph.h"
 #include "shoal/nn/update_rule.h"
@@ -35,7 +36,8 @@ struct VariableUpdate {
 /// A number that depends on the step. The trainer computes it and sends it with its push: a learning rate, which depends on
 /// the global step, or a factor for gradients, which depends on a value of the graph (the norm of all gradients).
 struct StepScalar {
-  std::string name;  ///< The name in logs and summaries: "learning_rate".
+  std::string name;  ///< The name in summaries: "learning_rate".
+  /// Gives finite numbers, and those of a learning rate are not negative.
   std::function<double(uint64_t global_step)> at;
   /// One float32 number of the graph. If set, `at` is empty, and the scalar is of_value(number), which is always finite.
   Value value = {};
@@ -70,8 +72,10 @@ TrainOp train_op(TrainOp parts);
 /// The values that the scalars of `op` depend on, in the order of the scalars. A training program fetches these values.
 std::vector<Value> scalar_values(const TrainOp& op);
 /// Sets scalars[i] to the number that op.scalars[i] has in this step. `fetched` has the numbers that the values of
-/// scalar_values() had in this step, in their order.
-void compute_scalars(const TrainOp& op, uint64_t global_step, std::span<const float> fetched, std::span<double> scalars);
+/// scalar_values() had in this step, in their order. InvalidArgument, with name and step, if a number is not finite, or if
+/// the learning rate of an update is negative; the error of a user's function that throws, as of call_user().
+Result<void> compute_scalars(const TrainOp& op, uint64_t global_step, std::span<const float> fetched,
+                             std::span<double> scalars);
 
 /// Combines several train ops: all their updates, one global step; a moving average that occurs in several of them counts
 /// once. Raises InvalidArgument as train_op(), and if `parts` is empty.
@@ -84,7 +88,8 @@ VariableUpdate assign_add(Value variable, Value value);
 /// variable -= rate * direction: SGD with a direction of your own instead of a gradient. The rate is scalar 0 of the train
 /// op: minimize_by() (own_optimizer.h) adds that scalar, and a train op of your own has to add it itself.
 VariableUpdate descend(Value variable, Value direction);
-/// variable = decay * variable + (1 - decay) * value, decay in [0, 1].
+/// variable = decay * variable + (1 - decay) * value, decay in [0, 1]. As in all updates, `value` is what it is before the
+/// updates of this step: the average of a weight follows the weight one step behind.
 VariableUpdate moving_average(Value variable, Value value, double decay);
 
 }  // namespace shoal::nn
