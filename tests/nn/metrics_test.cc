@@ -204,16 +204,21 @@ TEST_F(Metrics, AucIsWithinAHundredthOfAllPairsWhereverThePredictionsLie) {
   const Metric metric =
       auc({.labels = input("y", DType::kInt64, {batch_}), .predictions = input("p", DType::kFloat32, {batch_})},
           {.weights = input("w", DType::kFloat32, {batch_})});
-  for (const float centre : {0.0f, -12.0f, 9.0f}) {  // The centre of the logits.
+  struct Logits {
+    float centre, spread;
+  };
+  // The last two: a model that hardly tells the examples apart, whose predictions all lie near 0.12 or 0.88.
+  for (const auto& [centre, spread] :
+       {Logits{0, 1.5f}, Logits{-12, 1.5f}, Logits{9, 1.5f}, Logits{-1.9924f, 0.005f}, Logits{1.9924f, 0.005f}}) {
     constexpr size_t kCount = 900;
     std::vector<float> logits(kCount), weights(kCount), predictions;
-    fill_normal(7, 0, logits, centre, 1.5f);
+    fill_normal(7, 0, logits, centre, spread);
     fill_uniform(8, 0, weights, 0, 2);
     std::vector<int64_t> labels;
     RandomStream noise(9);
     for (float logit : logits) {
       predictions.push_back(1 / (1 + std::exp(-logit)));
-      labels.push_back(logit - centre + 2 * noise.next_float() > 1 ? 1 : 0);
+      labels.push_back(1.5f * (logit - centre) / spread + 2 * noise.next_float() > 1 ? 1 : 0);
     }
     MetricAccumulator first(metric), second(metric);
     for (size_t i = 0; i < kCount; i += 100) {
@@ -223,6 +228,46 @@ TEST_F(Metrics, AucIsWithinAHundredthOfAllPairsWhereverThePredictionsLie) {
     first.merge(second);
     EXPECT_NEAR(first.value(), exact_auc(labels, predictions, weights), 0.01) << "around " << centre;
   }
+}
+
+/// The logits of all examples lie from 0 to 0.02, those of the positives above those of the negatives.
+TEST_F(Metrics, AucTellsPredictionsApartThatLieCloseTogether) {
+  const LabelsAndPredictions pair{.labels = input("y", DType::kInt64, {batch_}),
+                                  .predictions = input("p", DType::kFloat32, {batch_})};
+  constexpr size_t kCount = 1000;
+  std::vector<int64_t> labels;
+  std::vector<float> predictions;
+  for (size_t i = 0; i < kCount; ++i) {
+    labels.push_back(i < kCount / 2 ? 0 : 1);
+    predictions.push_back(1 / (1 + std::exp(-0.02f * float(i) / float(kCount))));
+  }
+  for (const Metric& metric : {auc(pair), auc_precision_recall(pair)}) {
+    MetricAccumulator accumulator(metric);
+    update(accumulator, {ids(labels), floats(predictions)});
+    EXPECT_NEAR(accumulator.value(), 1, 0.01);
+    accumulator.reset();
+    EXPECT_EQ(accumulator.value(), 0);
+  }
+}
+
+TEST_F(Metrics, TotalsMayStartWithZerosThatTakeNoMemoryInTheMetric) {
+  const Metric metric{.inputs = {input("x", DType::kFloat32, {batch_})},
+                      .start = {5},
+                      .update = [](std::span<const TensorView> batch, std::span<double> totals) -> Result<void> {
+                        for (const float x : batch[0].as<float>()) totals[size_t(x)] += 1;
+                        return {};
+                      },
+                      .value = [](std::span<const double> totals) { return totals[0]; },
+                      .merge = {},
+                      .zeros = 2};
+  MetricAccumulator one(metric), two(metric);
+  EXPECT_THAT(one.totals(), testing::ElementsAre(5, 0, 0));
+  update(one, {floats({1, 2, 2})});
+  update(two, {floats({0, 2})});
+  one.merge(two);
+  EXPECT_THAT(one.totals(), testing::ElementsAre(5 + 6, 1, 3));
+  one.reset();
+  EXPECT_THAT(one.totals(), testing::ElementsAre(5, 0, 0));
 }
 
 TEST_F(Metrics, AucRefusesWhatIsNoLabelAndNoProbability) {

@@ -44,8 +44,10 @@ Metric counts(const std::string& who, const LabelsAndPredictions& of, const Bina
 double part(double of, double other) { return of + other == 0 ? 0 : of / (of + other); }
 
 // The bins ("classes") of a histogram of probabilities. They become narrower towards 0 and 1: for p below 1/2, each
-// interval from 2^-(k+1) to 2^-k has 32 bins of equal width; for p above 1/2 the same holds for 1 - p.
-constexpr int kHalvings = 40, kBitsPerHalving = 5;
+// interval from 2^-(k+1) to 2^-k has 2048 bins of equal width; for p above 1/2 the same holds for 1 - p. So many are needed
+// for models that hardly tell the examples apart, such as one at the start of its training: with 32 bins, predictions
+// whose logits are spread by 0.005 around those of a base rate of 0.12 give an area of 0.59 instead of 0.88.
+constexpr int kHalvings = 40, kBitsPerHalving = 11;
 constexpr int kClassesPerSide = (kHalvings << kBitsPerHalving) + 1;
 constexpr int kClasses = 2 * kClassesPerSide;
 
@@ -91,22 +93,27 @@ double area_under_precision_recall(std::span<const double> totals) {
 }
 
 /// Counts right and wrong predictions at thresholds that divide [0, 1] evenly. A probability in the same histogram bin as a
-/// threshold is taken to be above that threshold. So a threshold is exact to the width of a bin, which is 1/128 at most.
+/// threshold is taken to be above that threshold. So a threshold is exact to the width of a bin, which is 1/8192 at most.
 MetricFigure precision_recall_figure(std::span<const double> totals) {
   constexpr size_t kThresholds = 101;
   enum Row : size_t { kTp, kFp, kTn, kFn, kPrecision, kRecall, kRows };
-  const auto sum = [&totals](size_t begin, size_t end) {
-    double weights = 0;
-    for (size_t i = begin; i < end; ++i) weights += totals[i];
-    return weights;
-  };
-  const double negatives = sum(0, kClasses), positives = sum(kClasses, 2 * kClasses);
+  // All sums begin with the highest bin, so that at threshold 0 the counts of all predictions are these sums, bit for bit.
+  double negatives = 0, positives = 0, fp = 0, tp = 0;
+  for (size_t bin = kClasses; bin-- > 0;) {
+    negatives += totals[bin];
+    positives += totals[kClasses + bin];
+  }
   MetricFigure figure{.kind = MetricFigure::Kind::kPrecisionRecall,
                       .shape = {int64_t(kRows), int64_t(kThresholds)},
                       .values = std::vector<float>(kRows * kThresholds)};
-  for (size_t i = 0; i < kThresholds; ++i) {
+  size_t bin = kClasses;
+  for (size_t i = kThresholds; i-- > 0;) {
     const auto first = size_t(class_of(float(i) / float(kThresholds - 1)));
-    const double fp = sum(first, kClasses), tp = sum(kClasses + first, 2 * kClasses);
+    while (bin > first) {
+      --bin;
+      fp += totals[bin];
+      tp += totals[kClasses + bin];
+    }
     const double column[kRows] = {tp, fp, negatives - fp, positives - tp, part(tp, fp), part(tp, positives - tp)};
     for (size_t row = 0; row < kRows; ++row) figure.values[row * kThresholds + i] = float(column[row]);
   }

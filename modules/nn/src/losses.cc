@@ -15,7 +15,7 @@ namespace {
 constexpr double kHalfLogTwoPi = 0.91893853320467274178;  // log(2 pi) / 2
 
 /// Raises InvalidArgument unless the shapes are equal. The ops of a loss accept unequal shapes, since their operands
-/// broadcast: [batch] and [batch, 1] would give a table of all pairs.
+/// broadcast: [1, batch] and [batch, 1] would give a table of all pairs.
 void check_equal_shapes(const std::string& who, const std::string& what, Value predictions, Value labels) {
   if (!predictions.valid()) raise(invalid_argument(who + ": " + what + " are no value of a graph"));
   if (!labels.valid()) raise(invalid_argument(who + ": labels are no value of a graph"));

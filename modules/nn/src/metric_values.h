@@ -52,11 +52,8 @@ template <class Each>
 Metric metric_of_pairs(const std::string& who, Value labels, Value predictions, Value weights, size_t totals, Each each,
                        std::function<double(std::span<const double> totals)> value = ratio) {
   check_weights(who, labels, weights);
-  Metric metric{.inputs = {labels, predictions},
-                .start = std::vector<double>(totals),
-                .update = {},
-                .value = std::move(value),
-                .merge = {}};
+  Metric metric{
+      .inputs = {labels, predictions}, .start = {}, .update = {}, .value = std::move(value), .merge = {}, .zeros = totals};
   if (weights.valid()) metric.inputs.push_back(weights);
   metric.update = [who, each](std::span<const TensorView> batch, std::span<double> sums) -> Result<void> {
     SHOAL_TRY_VOID(check_equal_counts(who, batch));

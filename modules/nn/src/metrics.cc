@@ -12,12 +12,13 @@ namespace shoal::nn {
 MetricAccumulator::MetricAccumulator(const Metric& metric)
     : input_count_(metric.inputs.size()),
       start_(metric.start),
-      totals_(metric.start),
+      zeros_(metric.zeros),
       update_(metric.update),
       value_(metric.value),
       merge_(metric.merge),
       figure_(metric.figure) {
   if (!update_ || !value_) raise(invalid_argument("a metric needs both an update and a value function"));
+  reset();
 }
 
 Result<void> MetricAccumulator::update(std::span<const TensorView> batch) {
@@ -29,7 +30,10 @@ double MetricAccumulator::value() const { return value_(totals_); }
 std::optional<MetricFigure> MetricAccumulator::figure() const {
   return figure_ ? std::optional(figure_(totals_)) : std::nullopt;
 }
-void MetricAccumulator::reset() { totals_ = start_; }
+void MetricAccumulator::reset() {
+  totals_.assign(start_.size() + zeros_, 0);
+  std::ranges::copy(start_, totals_.begin());
+}
 std::span<const double> MetricAccumulator::totals() const { return totals_; }
 
 void MetricAccumulator::merge(const MetricAccumulator& other) {

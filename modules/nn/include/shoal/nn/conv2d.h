@@ -24,6 +24,7 @@ struct Conv2dOptions {
   bool use_bias = true;
   InitializerSpec kernel_initializer = glorot_uniform();
   InitializerSpec bias_initializer = zeros();
+  /// Penalties on the weights. Heads add them to the loss; to a loss of your own, add nn::regularization_loss(graph).
   Regularizer kernel_regularizer = {};
   Regularizer bias_regularizer = {};
   bool trainable = true;
@@ -52,6 +53,7 @@ struct DepthwiseConv2dOptions {
   bool use_bias = true;
   InitializerSpec kernel_initializer = glorot_uniform();
   InitializerSpec bias_initializer = zeros();
+  /// Penalties on the weights. Heads add them to the loss; to a loss of your own, add nn::regularization_loss(graph).
   Regularizer kernel_regularizer = {};
   Regularizer bias_regularizer = {};
   bool trainable = true;
@@ -74,6 +76,7 @@ struct Conv1dOptions {
   bool use_bias = true;
   InitializerSpec kernel_initializer = glorot_uniform();
   InitializerSpec bias_initializer = zeros();
+  /// Penalties on the weights. Heads add them to the loss; to a loss of your own, add nn::regularization_loss(graph).
   Regularizer kernel_regularizer = {};
   Regularizer bias_regularizer = {};
   bool trainable = true;
@@ -102,6 +105,7 @@ struct Conv2dTransposeOptions {
   bool use_bias = true;
   InitializerSpec kernel_initializer = glorot_uniform();
   InitializerSpec bias_initializer = zeros();
+  /// Penalties on the weights. Heads add them to the loss; to a loss of your own, add nn::regularization_loss(graph).
   Regularizer kernel_regularizer = {};
   Regularizer bias_regularizer = {};
   bool trainable = true;

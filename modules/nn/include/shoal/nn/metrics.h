@@ -51,6 +51,9 @@ struct Metric {
   /// Computes a curve or matrix from the totals. Also has to work for the totals in `start`, after an evaluation without
   /// batches. Empty: the metric has no figure.
   std::function<MetricFigure(std::span<const double> totals)> figure = {};
+  /// The number of further totals, which follow those in `start` and are 0 before the first batch. A large histogram takes
+  /// its memory only once in this way.
+  size_t zeros = 0;
 };
 
 /// The running totals of one metric. A value type; not thread-safe.
@@ -72,6 +75,7 @@ class MetricAccumulator {
  private:
   size_t input_count_;
   std::vector<double> start_;
+  size_t zeros_;
   std::vector<double> totals_;
   decltype(Metric::update) update_;
   decltype(Metric::value) value_;

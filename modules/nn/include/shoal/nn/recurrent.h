@@ -23,6 +23,7 @@ struct LstmOptions {
   InitializerSpec kernel_initializer = glorot_uniform();
   InitializerSpec recurrent_initializer = glorot_uniform();
   InitializerSpec bias_initializer = zeros();
+  /// Penalties on the weights. Heads add them to the loss; to a loss of your own, add nn::regularization_loss(graph).
   Regularizer kernel_regularizer = {};
   Regularizer recurrent_regularizer = {};
   bool trainable = true;
@@ -46,6 +47,7 @@ struct GruOptions {
   InitializerSpec kernel_initializer = glorot_uniform();
   InitializerSpec recurrent_initializer = glorot_uniform();
   InitializerSpec bias_initializer = zeros();
+  /// Penalties on the weights. Heads add them to the loss; to a loss of your own, add nn::regularization_loss(graph).
   Regularizer kernel_regularizer = {};
   Regularizer recurrent_regularizer = {};
   bool trainable = true;

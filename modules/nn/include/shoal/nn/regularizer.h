@@ -12,7 +12,8 @@ struct Regularizer {
   friend bool operator==(const Regularizer&, const Regularizer&) = default;
 };
 
-/// Adds the penalty on `weights` to its graph's regularization_losses(), which heads add to the loss. Does nothing
+/// Adds the penalty on `weights` to its graph's regularization_losses(). Heads add these to the loss; to a loss of your own,
+/// add regularization_loss(graph) (losses.h), or the penalties have no effect. Does nothing
 /// if both factors are 0; raises InvalidArgument if one is negative or not finite. The derivative of |w| at 0 is 0.
 void regularize(Value weights, const Regularizer& regularizer);
 
