@@ -43,6 +43,44 @@ TEST_F(Autodiff, AddsWhatComesByAllPaths) {
   EXPECT_THAT(run(d[0], feeds_), ElementsAre(1, -1, ::testing::FloatEq(7.0f / 3)));
 }
 
+TEST_F(Autodiff, OfNumbersAsOperands) {
+  const auto value_and_slope = [&](Value y) {
+    std::vector<float> both = run(y, feeds_);
+    const std::vector<float> slope = run(gradients(ops::reduce_sum(y), {x_})[0], feeds_);
+    both.insert(both.end(), slope.begin(), slope.end());
+    return both;
+  };
+  EXPECT_THAT(value_and_slope(6.0 / x_), ElementsAre(6, -3, 2, -6, -1.5f, ::testing::FloatEq(-6.0f / 9)));
+  const auto near = [](std::vector<float> expected) {
+    return ::testing::Pointwise(::testing::FloatNear(1e-5f), std::move(expected));
+  };
+  EXPECT_THAT(value_and_slope(ops::pow(x_, 2.0)), near({1, 4, 9, 2, -4, 6}));
+  EXPECT_THAT(run(ops::pow(2.0, x_), feeds_), near({2, 0.25f, 8}));
+  EXPECT_THAT(value_and_slope(ops::maximum(x_, 0.0)), ElementsAre(1, 0, 3, 1, 0, 1));
+  EXPECT_THAT(value_and_slope(ops::minimum(x_, 2)), ElementsAre(1, -2, 2, 1, 1, 0));
+  EXPECT_THAT(run(ops::greater(x_, 1.0), feeds_), ElementsAre(0, 0, 1));
+  EXPECT_THAT(run(ops::greater_equal(x_, 1.0), feeds_), ElementsAre(1, 0, 1));
+  EXPECT_THAT(run(ops::less(x_, 1.0), feeds_), ElementsAre(0, 1, 0));
+  EXPECT_THAT(run(ops::less_equal(x_, 1.0), feeds_), ElementsAre(1, 1, 0));
+  EXPECT_THAT(run(ops::equal(x_, 1.0), feeds_), ElementsAre(1, 0, 0));
+  EXPECT_THAT(run(ops::not_equal(x_, 1.0), feeds_), ElementsAre(0, 1, 1));
+}
+
+TEST_F(Autodiff, OfCompoundAssignments) {
+  Value z = x_;
+  z += y_;   // 5, 3, -3
+  z *= 2.0;  // 10, 6, -6
+  z -= x_;   // 9, 8, -9
+  z /= y_;   // 2.25, 1.6, 1.5
+  z += 1;
+  z *= y_;  // 13, 13, -15, which is 2 (x + y) - x + y
+  z -= 0.5;
+  z /= 2;
+  EXPECT_THAT(run(z, feeds_), ElementsAre(6.25f, ::testing::FloatEq(6.25f), -7.75f));
+  EXPECT_THAT(run(gradients(ops::reduce_sum(z), {x_})[0], feeds_), ::testing::Each(::testing::FloatEq(0.5f)));
+  EXPECT_THAT(run(x_, feeds_), ElementsAre(1, -2, 3)) << "the former value";
+}
+
 TEST_F(Autodiff, OfAnInnerValueAndOfTheLossItself) {
   const Value inner = x_ * y_;
   const Value loss = ops::reduce_sum(ops::square(inner));

@@ -355,6 +355,53 @@ TEST_F(ShapeRules, Broadcasting) {
       "select \"s\": condition [4] and a or b [3] do not broadcast: from the last axis on, sizes must be equal or 1");
 }
 
+TEST_F(ShapeRules, BroadcastingRefusesASymbolOnTwoAxes) {
+  const Dim time = Dim::symbol("time");
+  const std::string advice =
+      "Reshape one so that both have the same rank: ops::reshape(x, {-1, 1}) makes [batch, 1] of [batch]; if a matrix of "
+      "all pairs is wanted, ops::reshape(x, {1, -1}) makes [1, batch]";
+  EXPECT_REFUSED(
+      ops::sub(floats({batch_, 1}), floats({batch_}), "s"),
+      "sub \"s\": a [batch, 1] and b [batch] would broadcast to [batch, batch], with batch on two axes. " + advice);
+  EXPECT_REFUSED(
+      ops::less(integers({batch_}), integers({batch_, 1}), "l"),
+      "less \"l\": a [batch] and b [batch, 1] would broadcast to [batch, batch], with batch on two axes. " + advice);
+  EXPECT_REFUSED(ops::select(floats({batch_}), floats({batch_, 1}), floats({}), "s"),
+                 "select \"s\": condition [batch] and a or b [batch, 1] would broadcast to [batch, batch], with batch on "
+                 "two axes. " +
+                     advice);
+  EXPECT_THROW(floats({batch_, time, 1}) * floats({batch_, time}), Exception);
+  // With equal ranks all pairs are meant.
+  const Value pairs = floats({batch_, 1}) - floats({1, batch_});
+  EXPECT_EQ(shape(pairs), "[batch, batch]");
+  EXPECT_EQ(shape(pairs + floats({batch_})), "[batch, batch]");
+  EXPECT_EQ(shape(ops::reshape(floats({batch_}), {-1, 1}) - floats({batch_, 1})), "[batch, 1]");
+  EXPECT_EQ(shape(floats({batch_, 1}) * ops::reshape(floats({batch_}), {1, -1})), "[batch, batch]");
+  EXPECT_EQ(shape(floats({batch_, 1}) + floats({time})), "[batch, time]");
+  EXPECT_EQ(shape(floats({batch_, 1, time}) * floats({time})), "[batch, 1, time]");
+  EXPECT_EQ(shape(floats({batch_, time, 3}) + floats({time, 1})), "[batch, time, 3]");
+}
+
+TEST_F(ShapeRules, ComparisonsWithANumberGiveItTheOtherType) {
+  for (const DType dtype : {DType::kInt64, DType::kInt32, DType::kUInt8, DType::kBool, DType::kFloat32}) {
+    const Value x = graph_.input("x_" + std::string(to_string(dtype)), dtype, {batch_, 2});
+    for (const Value compared : {ops::equal(x, 1), ops::not_equal(x, 1), ops::less(x, 1), ops::less_equal(x, 1),
+                                 ops::greater(x, 1), ops::greater_equal(x, 1)}) {
+      EXPECT_EQ(shape(compared), "[batch, 2]");
+      EXPECT_EQ(compared.dtype(), DType::kFloat32);
+    }
+    EXPECT_EQ(graph_.nodes().back().inputs[1].dtype(), dtype);
+  }
+  EXPECT_REFUSED(ops::greater(integers({3}), 0.5),
+                 "greater: x is int64 [3], which is never 0.500000; compare it with another number, or cast x to float32");
+  EXPECT_THROW(ops::less(integers({3}), 9223372036854775808.0), Exception) << "2^63";
+  EXPECT_EQ(shape(ops::less(integers({3}), -9223372036854775808.0)), "[3]");
+  EXPECT_THROW(ops::equal(ops::cast(integers({3}), DType::kUInt8), 256), Exception);
+  EXPECT_THROW(ops::equal(ops::cast(integers({3}), DType::kUInt8), -1), Exception);
+  EXPECT_REFUSED(ops::maximum(integers({3}), 1, "m"), "maximum \"m\": a is int64 [3]; it must be float32");
+  EXPECT_THROW(ops::greater(Value(), 0.5), Exception);
+}
+
 TEST_F(ShapeRules, ReductionsAlongAxes) {
   const Value x = floats({batch_, 5, 3});
   EXPECT_EQ(shape(ops::reduce_sum(x, {.axes = {1}})), "[batch, 3]");

@@ -1,5 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Ops of two or three operands that broadcast: quotients, powers, extremes, comparisons, select.
+#include <cmath>
+#include <limits>
+
 #include "shape_rules.h"
 #include "shoal/graph/ops.h"
 
@@ -113,11 +116,48 @@ void add_binary_ops(const AddOp& add) {
 
 }  // namespace rules
 
+namespace {
+
+Value number(Value x, double value) { return rules::graph_of("a number", x).constant(float(value)); }
+
+/// Whether integers of type T, or bool, include `value`.
+template <class T>
+bool is_one_of(double value) {
+  // The largest int64_t is no double, but the number after it is.
+  constexpr double kEnd = 2 * double(std::numeric_limits<T>::max() / 2 + 1);
+  return value >= double(std::numeric_limits<T>::min()) && value < kEnd && value == std::floor(value);
+}
+
+template <class T>
+Value integer(const char* op, Value x, double value) {
+  if (is_one_of<T>(value)) return x.graph().constant(Tensor::scalar(T(value)));
+  raise(invalid_argument(std::string(op) + ": x is " + rules::describe(x.type()) + ", which is never " +
+                         std::to_string(value) + "; compare it with another number, or cast x to float32"));
+}
+
+/// A constant with one element of the type of x, to compare x with.
+Value number_like(const char* op, Value x, double value) {
+  rules::graph_of(op, x);  // Checks that x is valid.
+  switch (x.dtype()) {
+    case DType::kInt64: return integer<int64_t>(op, x, value);
+    case DType::kInt32: return integer<int32_t>(op, x, value);
+    case DType::kUInt8: return integer<uint8_t>(op, x, value);
+    case DType::kBool: return integer<bool>(op, x, value);
+    default: return number(x, value);
+  }
+}
+
+}  // namespace
+
 namespace ops {
 namespace {
 
 Value add_binary(const char* op, Value a, Value b, std::string_view name) {
   return rules::graph_of(op, a).add(op, {a, b}, {}, name)[0];
+}
+
+Value compare(const char* op, Value x, double value, std::string_view name) {
+  return add_binary(op, x, number_like(op, x, value), name);
 }
 
 }  // namespace
@@ -132,20 +172,25 @@ Value less(Value a, Value b, std::string_view name) { return add_binary("less", 
 Value less_equal(Value a, Value b, std::string_view name) { return add_binary("less_equal", a, b, name); }
 Value greater(Value a, Value b, std::string_view name) { return add_binary("greater", a, b, name); }
 Value greater_equal(Value a, Value b, std::string_view name) { return add_binary("greater_equal", a, b, name); }
+Value pow(Value x, double exponent, std::string_view name) { return pow(x, number(x, exponent), name); }
+Value pow(double base, Value x, std::string_view name) { return pow(number(x, base), x, name); }
+Value maximum(Value x, double value, std::string_view name) { return maximum(x, number(x, value), name); }
+Value minimum(Value x, double value, std::string_view name) { return minimum(x, number(x, value), name); }
+Value equal(Value x, double value, std::string_view name) { return compare("equal", x, value, name); }
+Value not_equal(Value x, double value, std::string_view name) { return compare("not_equal", x, value, name); }
+Value less(Value x, double value, std::string_view name) { return compare("less", x, value, name); }
+Value less_equal(Value x, double value, std::string_view name) { return compare("less_equal", x, value, name); }
+Value greater(Value x, double value, std::string_view name) { return compare("greater", x, value, name); }
+Value greater_equal(Value x, double value, std::string_view name) { return compare("greater_equal", x, value, name); }
 Value select(Value condition, Value a, Value b, std::string_view name) {
   return rules::graph_of("select", condition).add("select", {condition, a, b}, {}, name)[0];
 }
 
 }  // namespace ops
 
-namespace {
-
-Value number(Value x, double value) { return rules::graph_of("a number", x).constant(float(value)); }
-
-}  // namespace
-
 Value operator/(Value a, Value b) { return ops::div(a, b); }
 Value operator/(Value x, double divisor) { return ops::div(x, number(x, divisor)); }
+Value operator/(double value, Value x) { return ops::div(number(x, value), x); }
 Value operator+(Value x, double value) { return ops::add(x, number(x, value)); }
 Value operator+(double value, Value x) { return ops::add(number(x, value), x); }
 Value operator-(Value x, double value) { return ops::sub(x, number(x, value)); }

@@ -52,19 +52,29 @@ bool broadcasts_to(const DimShape& from, const DimShape& to) {
 
 Result<DimShape> broadcast_shape(const ValueType& a, std::string_view a_name, const ValueType& b, std::string_view b_name) {
   const bool a_longer = a.shape.rank() >= b.shape.rank();
-  std::vector<Dim> dims = (a_longer ? a : b).shape.dims();
+  const std::vector<Dim>& longer = (a_longer ? a : b).shape.dims();
   const DimShape& other = (a_longer ? b : a).shape;
+  std::vector<Dim> dims = longer;
   const size_t missing = dims.size() - size_t(other.rank());
+  const Dim* twice = nullptr;  // A symbol of both operands that comes to lie on two axes.
   for (int axis = 0; axis < other.rank(); ++axis) {
     Dim& dim = dims[size_t(axis) + missing];
     if (dim == Dim(1)) {
       dim = other[axis];
+      if (missing > 0 && dim.is_symbol() && std::ranges::find(longer, dim) != longer.end()) twice = &other[axis];
     } else if (dim != other[axis] && other[axis] != Dim(1)) {
       return invalid_argument(std::string(a_name) + " " + to_string(a.shape) + " and " + std::string(b_name) + " " +
                               to_string(b.shape) + " do not broadcast: from the last axis on, sizes must be equal or 1");
     }
   }
-  return DimShape(std::move(dims));
+  DimShape shape(std::move(dims));
+  if (twice == nullptr) return shape;
+  return invalid_argument(std::string(a_name) + " " + to_string(a.shape) + " and " + std::string(b_name) + " " +
+                          to_string(b.shape) + " would broadcast to " + to_string(shape) + ", with " + twice->name() +
+                          " on two axes. Reshape one so that both have the same rank: ops::reshape(x, {-1, 1}) makes [" +
+                          twice->name() + ", 1] of [" + twice->name() +
+                          "]; if a matrix of all pairs is wanted, ops::reshape(x, {1, -1}) makes [1, " + twice->name() +
+                          "]");
 }
 
 namespace {

@@ -35,7 +35,8 @@ Result<void> expect_rank_min(const ValueType& type, int rank, std::string_view w
 /// Checks that `type` is float32 with this rank.
 Result<void> expect_float_rank(const ValueType& type, int rank, std::string_view what);
 Result<void> expect_equal_shapes(const ValueType& a, std::string_view a_name, const ValueType& b, std::string_view b_name);
-/// The shape that two operands broadcast to (ops_elementwise.h).
+/// The shape that two operands broadcast to (ops_elementwise.h). InvalidArgument if they do not fit, and if operands of
+/// different ranks would put a symbol on two axes.
 Result<DimShape> broadcast_shape(const ValueType& a, std::string_view a_name, const ValueType& b, std::string_view b_name);
 /// Whether `from` broadcasts to exactly `to`, so that a gradient of shape `to` can be summed back to `from`.
 bool broadcasts_to(const DimShape& from, const DimShape& to);

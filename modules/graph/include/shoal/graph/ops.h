@@ -159,6 +159,7 @@ Value argmax(Value x, int axis, std::string_view name = "");
 /// 1 where a and b are equal, else 0, as float32. a and b are of one type: float32, int64, int32, uint8 or bool; they
 /// broadcast (ops_elementwise.h). NaN equals nothing. No gradient flows through.
 Value equal(Value a, Value b, std::string_view name = "");
+Value equal(Value x, double number, std::string_view name = "");
 /// Converts x to another type: float32, int32, int64, uint8 or bool. Conversion to an integer rounds towards zero and
 /// clamps to the type's range; NaN gives 0. Conversion to bool gives true unless the element is 0. No gradient flows
 /// through integers.
@@ -176,5 +177,23 @@ Value operator*(Value a, Value b);
 Value operator*(Value x, double factor);
 Value operator*(double factor, Value x);
 Value operator-(Value x);
+
+/// x = x + y, and so on, where y is a Value or a number. x is another Value afterwards; the graph keeps the former one.
+template <class Operand>
+Value& operator+=(Value& x, Operand y) {
+  return x = x + y;
+}
+template <class Operand>
+Value& operator-=(Value& x, Operand y) {
+  return x = x - y;
+}
+template <class Operand>
+Value& operator*=(Value& x, Operand y) {
+  return x = x * y;
+}
+template <class Operand>
+Value& operator/=(Value& x, Operand y) {
+  return x = x / y;
+}
 
 }  // namespace shoal

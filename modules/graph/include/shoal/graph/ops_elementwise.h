@@ -5,6 +5,13 @@
 /// The operands of ops with two or three operands broadcast, as in numpy. Shapes are compared from the last axis on; sizes
 /// must be equal, or 1 in one operand, whose elements are then repeated; missing axes count as 1. A symbol equals only
 /// itself. The gradient for an operand is summed over the axes along which it was repeated.
+///
+/// If the ranks differ, a symbol must not come to lie on two axes of the result: [batch, 1] and [batch] would give
+/// [batch, batch], all pairs of two examples, and raise InvalidArgument. Give both the same rank by reshape(): {-1, 1} makes
+/// [batch, 1] of [batch]; {1, -1} makes [1, batch], which together with [batch, 1] gives all pairs.
+///
+/// A number in place of an operand is a constant with one element, rounded to float32. Comparisons give it the type of x,
+/// and raise InvalidArgument if this type does not have the number (0.5 as int64).
 #include <cstdint>
 #include <string_view>
 
@@ -17,10 +24,14 @@ Value div(Value a, Value b, std::string_view name = "");
 /// a to the power b; float32. Special values are those of C's pow (pow(x, 0) is 1). The gradient for b is 0 where a is 0
 /// and b >= 0, and NaN where a is negative.
 Value pow(Value a, Value b, std::string_view name = "");
+Value pow(Value x, double exponent, std::string_view name = "");
+Value pow(double base, Value x, std::string_view name = "");
 /// The larger of a and b; float32. NaN if either is NaN. If both are equal, each receives half of the gradient. minimum()
 /// likewise gives the smaller one.
 Value maximum(Value a, Value b, std::string_view name = "");
 Value minimum(Value a, Value b, std::string_view name = "");
+Value maximum(Value x, double number, std::string_view name = "");
+Value minimum(Value x, double number, std::string_view name = "");
 
 /// 1 where a < b, else 0, as float32, so that the result can be multiplied and averaged. a and b have the same type:
 /// float32, int64, int32, uint8 or bool. Comparisons with NaN give 0, except not_equal, which gives 1. No gradient flows
@@ -30,6 +41,11 @@ Value less_equal(Value a, Value b, std::string_view name = "");
 Value greater(Value a, Value b, std::string_view name = "");
 Value greater_equal(Value a, Value b, std::string_view name = "");
 Value not_equal(Value a, Value b, std::string_view name = "");
+Value less(Value x, double number, std::string_view name = "");
+Value less_equal(Value x, double number, std::string_view name = "");
+Value greater(Value x, double number, std::string_view name = "");
+Value greater_equal(Value x, double number, std::string_view name = "");
+Value not_equal(Value x, double number, std::string_view name = "");
 
 /// a where the condition is not 0, else b. The element that is not chosen, even NaN or infinity, affects neither the value
 /// nor the gradient.
@@ -89,6 +105,7 @@ namespace shoal {
 // Operators of Value are in namespace shoal, where the compiler finds them. A number is a constant with one element.
 Value operator/(Value a, Value b);
 Value operator/(Value x, double divisor);
+Value operator/(double number, Value x);
 Value operator+(Value x, double number);
 Value operator+(double number, Value x);
 Value operator-(Value x, double number);
