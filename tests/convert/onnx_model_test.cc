@@ -5,6 +5,7 @@
 #include <gmock/gmock.h>
 
 #include "case_models.h"
+#include "shoal/convert/onnx.h"
 
 namespace shoal::convert {
 namespace {
@@ -34,6 +35,22 @@ TEST(OnnxModel, EveryOpGivesWhatShoalPredicts) {
     for (size_t k = 0; k < expected.size(); ++k)
       EXPECT_LE(difference(outputs->at("out" + std::to_string(k)), expected[k]), 1e-5) << "output " << k;
   }
+}
+
+TEST(OnnxModel, ABatchNormAddsItsFourthInputBeforeTheRelu) {
+  using backends::testing::CaseBuilder;
+  const auto build = [](CaseBuilder& b) {
+    return b.graph().add("batch_norm",
+                         {b.floats("x", {6, 3}), b.weights("scale", {3}), b.weights("shift", {3}), b.floats("z", {6, 3})},
+                         {{"epsilon", 1e-3}, {"activation", std::string("relu")}});
+  };
+  CaseModel model({.op = "batch_norm", .detail = "addend", .build = build, .differentiable = {}});
+  model.model.outputs.resize(1);  // The others are moments.
+  const OnnxFile file = value_or_raise(to_onnx(model.model));
+  const auto& feeds = model.builder.feeds();
+  const Result<Tensors> outputs = computed({"batch_norm_addend", file.bytes, {feeds.begin(), feeds.end()}});
+  ASSERT_TRUE(outputs) << outputs.error().message();
+  EXPECT_LE(difference(outputs->at("out0"), model.expected()[0]), 1e-5);
 }
 
 TEST(OnnxModel, EveryOpGivesWhatOnnxruntimeGives) {

@@ -120,6 +120,8 @@ TEST(CppForms, TextBecomesIdsAsInTheModel) {
   TrainedModel model = model_of(graph, none, {y, z});
   const CppSource source = value_or_raise(to_cpp(model, {}));
   EXPECT_THAT(source.header, HasSubstr("bool predict(const std::int64_t* colour, const std::int64_t* word,"));
+  EXPECT_THAT(source.header, HasSubstr("hash64 modulo 3; the empty text gives -1; \"none\" gives -1.\n"));
+  EXPECT_THAT(source.header, HasSubstr("for \"word\": hash64 modulo 1000003; the empty text gives -1.\n"));
   std::vector<std::string> texts{"red", "gr\xc3\xbcn", "blue \"?\" \\", "a", "ab", "b", "none", "", "rot", "\xff\x01"};
   for (int size = 1; size < 600; size += size < 260 ? 1 : 37) {
     std::string text;

@@ -1,6 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Models in eight bits: they are near the float model, a quarter as large, and equal whatever compiles them.
+#include <algorithm>
 #include <cmath>
+#include <limits>
+#include <span>
 
 #include "expect_subjects.h"
 #include "shoal/graph/ops.h"
@@ -79,6 +82,39 @@ TEST(CppInt8, IsNearTheFloatModel) {
   expect_results(subjects, {.flags = "-O1 -fsanitize=address,undefined -fno-sanitize-recover=all" + fused_flag()}, 0.05);
 }
 
+/// Layers and normalizations that apply a relu themselves, and a normalization behind such a layer.
+Subject fused_relu_net() {
+  Network n;
+  Graph& graph = *n.graph;
+  const std::string relu = "relu", none = "none";
+  const auto dense = [&](Value x, const std::string& name, const Shape& kernel, const std::string& activation) {
+    return graph.add("dense", {x, graph.variable(name + "/kernel", kernel)}, {{"activation", activation}})[0];
+  };
+  const auto norm = [&](Value x, const std::string& name, int64_t channels, const std::string& activation) {
+    std::vector<Value> operands{x};
+    for (const char* part : {"/scale", "/shift", "/mean", "/variance"})
+      operands.push_back(graph.variable(name + part, {channels}));
+    return graph.add("batch_norm_inference", operands, {{"epsilon", 1e-3}, {"activation", activation}})[0];
+  };
+  Value x = dense(n.input("x", {1, 48}), "a", {32, 48}, relu);
+  x = norm(x, "b", 32, none);
+  x = norm(dense(x, "c", {24, 32}, none), "d", 24, relu);
+  return n.subject("fused_relu_net", {dense(x, "e", {16, 24}, relu)});
+}
+
+TEST(CppInt8, AppliesTheReluOfAnAttribute) {
+  const Subject net = fused_relu_net();
+  // The weights of layer a cannot take in the normalization b, which follows the relu. Those of layer c take in d.
+  const std::string& source = net.source.source;
+  const size_t call = source.find(" batch_norm_known(m");
+  EXPECT_NE(call, std::string::npos);
+  EXPECT_EQ(source.find(" batch_norm_known(m", call + 1), std::string::npos);
+  if (const std::string reason = why_not_here(); !reason.empty()) GTEST_SKIP() << reason;
+  const std::span<const float> expected = net.expected.at(0).as<float>();
+  EXPECT_EQ(*std::ranges::min_element(expected), 0.0f) << "no output is below 0 before the relu";
+  expect_results({net}, {.flags = "-O2" + fused_flag()}, 0.1);
+}
+
 TEST(CppInt8, ComputesTheLayersInEightBits) {
   const Subject net = conv_net_of_all();
   for (const char* part :
@@ -119,6 +155,39 @@ TEST(CppInt8, HasTheSameBitsByEveryCompiler) {
     }
   }
   std::filesystem::remove_all(folder);
+}
+
+TEST(CppInt8, RangesMayReachToTheEndsOfFloat32) {
+  Network n;
+  const Value y = nn::dense(n.input("x", {1, 2}), {.units = 2});
+  n.fill_variables();
+  n.feeds.insert_or_assign("x", Tensor::of<float>({1, 2}, {3e38f, -3e38f}));
+  n.feeds.insert_or_assign("dense/kernel", Tensor::of<float>({2, 2}, {0.5f, 0.25f, -0.25f, 0.125f}));
+  n.calibration.examples = {{{"x", n.feeds.at("x")}}};
+  const Subject ends = value_or_raise(subject_of("ends", *n.graph, n.feeds, {y}, {.int8 = n.calibration}));
+  EXPECT_EQ(ends.source.int8_ranges.at(0).high, 3e38f);
+  // The product of a large weight and a large number is beyond float32, as its scale is.
+  n.feeds.insert_or_assign("dense/kernel", Tensor::of<float>({2, 2}, {1e20f, 0, 0, 1e20f}));
+  const auto refused = subject_of("beyond", *n.graph, n.feeds, {y}, {.int8 = n.calibration});
+  ASSERT_FALSE(refused);
+  EXPECT_THAT(refused.error().message(), HasSubstr("are too large: their scales, multiplied, are beyond float32"));
+  if (const std::string reason = why_not_here(); !reason.empty()) GTEST_SKIP() << reason;
+  expect_results({ends}, {.flags = "-O2" + fused_flag()}, 0.05);
+}
+
+TEST(CppInt8, RefusesValuesThatAreNeverFinite) {
+  Network n;
+  const Value y = nn::dense(n.input("x", {1, 2}), {.units = 3});
+  n.fill_variables();
+  const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  const TrainedModel model = model_of(*n.graph, n.feeds, {y});
+  const std::map<std::string, Tensor> bad{{"x", Tensor::of<float>({1, 2}, {nan, -infinity})}};
+  const std::map<std::string, Tensor> good{{"x", Tensor::of<float>({1, 2}, {nan, 1})}};
+  const auto refused = to_cpp(model, {.int8 = Calibration{{bad, bad}}});
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().message(),
+            "int8: the values of \"x\" are NaN or infinity in all examples, so these examples cannot calibrate it");
+  EXPECT_TRUE(to_cpp(model, {.int8 = Calibration{{bad, good}}}));
 }
 
 TEST(CppInt8, RefusesExamplesThatDoNotFit) {

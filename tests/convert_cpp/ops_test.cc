@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Every op as C++: the graphs of the conformance suite, whose outputs have the bits of the backend `portable`.
+#include <algorithm>
 #include <set>
+#include <span>
 
 #include "expect_subjects.h"
 #include "op_cases.h"
@@ -48,6 +50,32 @@ TEST(CppOps, HaveTheBitsOfPortable) {
   EXPECT_EQ(never, for_training);
   EXPECT_GT(all.subjects.size(), 600u);
   expect_results(all.subjects, {.flags = "-O0" + fused_flag()});
+}
+
+/// Graphs of other makers have ops that apply a relu themselves.
+TEST(CppOps, ApplyTheReluOfTheirAttribute) {
+  if (const std::string reason = why_not_here(); !reason.empty()) GTEST_SKIP() << reason;
+  backends::testing::CaseBuilder b("fused_relu", backends::testing::CaseBuilder::kAllBits);
+  Graph& graph = b.graph();
+  const auto pair = [&](float first, float second) { return graph.constant(Tensor::of<float>({2}, {first, second})); };
+  const Value x = b.floats("x", {1, 3, 4, 2}), scale = pair(1, -1), shift = pair(0, 0.1f), mean = pair(0.01f, 0);
+  const Value given = b.input("variance", Tensor::of<float>({2}, {0.5f, 2.0f}));
+  const std::string relu = "relu";
+  const Attributes norm{{"epsilon", 1e-3}, {"activation", relu}};
+  const Attributes conv{
+      {"strides", std::vector<int64_t>{1, 1}}, {"padding", std::vector<int64_t>{0, 0, 0, 0}}, {"activation", relu}};
+  const std::vector<Value> outputs{
+      graph.add("batch_norm_inference", {x, scale, shift, mean, pair(0.5f, 2.0f)}, norm)[0],
+      graph.add("batch_norm_inference", {x, scale, shift, mean, given}, norm)[0],
+      graph.add("dense", {b.floats("rows", {9, 2}), b.weights("kernel", {4, 2})}, {{"activation", relu}})[0],
+      graph.add("conv2d", {x, b.weights("filters", {5, 2, 2, 2})}, conv)[0]};
+  const Subject subject = value_or_raise(subject_of("fused_relu", graph, b.feeds(), outputs));
+  ASSERT_EQ(subject.expected.size(), outputs.size());
+  for (const Tensor& expected : subject.expected) {
+    const std::span<const float> values = expected.as<float>();
+    EXPECT_EQ(*std::ranges::min_element(values), 0.0f) << "no value of this output is below 0 before the relu";
+  }
+  expect_results({subject}, {.flags = "-O2" + fused_flag()});
 }
 
 TEST(CppOps, HaveTheSameBitsByClang) {

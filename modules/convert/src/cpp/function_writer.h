@@ -72,7 +72,7 @@ class FunctionWriter final : public FunctionText {
   /// If the plan says so, writes code that computes the node with 8-bit integers. Returns true if it has done so, or if the
   /// node is part of a layer whose code, with 8-bit integers, is written for the layer as a whole.
   Result<bool> write_in_int8(NodeId id, const std::set<Place>& read);
-  void write_int8_layer(const Int8Layer& layer, OpWriter& head);
+  Result<void> write_int8_layer(const Int8Layer& layer, OpWriter& head);
   void write_int8_pool(OpWriter& writer, const Value& result);
   /// The name of a value's array of 8-bit integers. If no node has written this array, converts the float array first.
   std::string read_int8(const Value& value);

@@ -41,7 +41,7 @@ Result<bool> FunctionWriter::write_in_int8(NodeId id, const std::set<Place>& rea
   writer_ = &writer;
   line("// " + comment_text(graph_.node(id).name) + ", in eight bits: " + to_string(writer.output().shape));
   if (layer) {
-    write_int8_layer(*layer, writer);
+    SHOAL_TRY_VOID(write_int8_layer(*layer, writer));
   } else {
     write_int8_pool(writer, Value(&writer.node().inputs[0].graph(), id, 0));
   }
@@ -49,12 +49,12 @@ Result<bool> FunctionWriter::write_in_int8(NodeId id, const std::set<Place>& rea
   return true;
 }
 
-void FunctionWriter::write_int8_layer(const Int8Layer& layer, OpWriter& head) {
+Result<void> FunctionWriter::write_int8_layer(const Int8Layer& layer, OpWriter& head) {
   const std::string x = read_int8(head.node().inputs[0]);
   const Int8Scale from = int8_values_.at(place_of(root_of(graph_, head.node().inputs[0]))).scale;
   const bool stays = int8_->plan.is_read_as_int8(layer.result);
   const Int8Scale to = stays ? int8_->scales.at(place_of(layer.result)) : Int8Scale{};
-  const Int8Weights made = int8_weights(graph_, layer, weights_, from, to);
+  SHOAL_TRY(const Int8Weights made, int8_weights(graph_, layer, weights_, from, to));
   const std::string name = head.node().name;
   const Shape out{int64_t(made.bias.size())};
   const auto array = [&](const char* what, std::string_view type, const Shape& shape, std::span<const std::byte> bytes) {
@@ -82,13 +82,14 @@ void FunctionWriter::write_int8_layer(const Int8Layer& layer, OpWriter& head) {
     const Shape& kernel = head.input(1).shape;
     head.call("dense_int8",
               {x, weights, bias, result, int_text(head.input(0).rows()), int_text(kernel[0]), int_text(kernel[1])});
-    return;
+    return {};
   }
   need("conv_int8");
   line("{");
   line("  static const ConvInt8 sizes = {" + conv_text(head, from.zero) + "};");
   line("  conv_int8(" + joined({x, weights, bias, result, "sizes"}) + ");");
   line("}");
+  return {};
 }
 
 /// Writes pools and relus, which leave the scale of their operand unchanged.

@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <cmath>
 
+#include "shoal/base/finite.h"
+
 namespace shoal::convert::cpp {
 namespace {
 
@@ -54,8 +56,8 @@ int32_t rounded_int32(double number) {
 
 }  // namespace
 
-Int8Weights int8_weights(const Graph& graph, const Int8Layer& layer, const WeightArrays& values, const Int8Scale& x,
-                         const Int8Scale& result) {
+Result<Int8Weights> int8_weights(const Graph& graph, const Int8Layer& layer, const WeightArrays& values, const Int8Scale& x,
+                                 const Int8Scale& result) {
   const Folded all = folded(graph, layer, values);
   const size_t out = all.bias.size(), each = all.weights.size() / out;
   Int8Weights made;
@@ -71,6 +73,10 @@ Int8Weights int8_weights(const Graph& graph, const Int8Layer& layer, const Weigh
     }
     const double factor = double(x.scale) * scale;
     made.factors.push_back(float(factor));
+    if (!is_finite(made.factors.back())) {
+      return invalid_argument("int8: weights and operand of \"" + graph.node(layer.head).name +
+                              "\" are too large: their scales, multiplied, are beyond float32");
+    }
     made.bias.push_back(rounded_int32(all.bias[o] / factor - double(x.zero) * double(sum)));
     // factor / result.scale = fraction * 2^exponent, with a fraction in [1/2, 1).
     int exponent = 0;

@@ -7,6 +7,7 @@
 
 #include "cpp/int8_plan.h"
 #include "cpp/weight_arrays.h"
+#include "shoal/base/result.h"
 
 namespace shoal::convert::cpp {
 
@@ -21,8 +22,9 @@ struct Int8Weights {
 };
 
 /// Folds the normalization of a layer into its weights, and rounds the weights symmetrically, with a scale for each
-/// output channel. `result` is the scale of the layer's result.
-Int8Weights int8_weights(const Graph& graph, const Int8Layer& layer, const WeightArrays& values, const Int8Scale& x,
-                         const Int8Scale& result);
+/// output channel. `result` is the scale of the layer's result. InvalidArgument, naming the layer, if a channel's factor is
+/// beyond float32, since the layer would then compute NaN.
+Result<Int8Weights> int8_weights(const Graph& graph, const Int8Layer& layer, const WeightArrays& values, const Int8Scale& x,
+                                 const Int8Scale& result);
 
 }  // namespace shoal::convert::cpp

@@ -4,7 +4,9 @@
 #include <algorithm>
 #include <cmath>
 
+#include "cpp/op_writer.h"
 #include "shoal/backends/backend.h"
+#include "shoal/base/finite.h"
 #include "shoal/graph/op.h"
 #include "shoal/graph/source.h"
 
@@ -51,14 +53,16 @@ void Int8Plan::find_layers(const std::vector<NodeId>& nodes, const std::vector<V
   for (const NodeId id : nodes) {
     if (!is_layer(graph_, graph_.node(id))) continue;
     Graph* const graph = &graph_.node(id).inputs[0].graph();
-    Int8Layer layer{.head = id, .result = Value(graph, id, 0)};
+    Int8Layer layer{.head = id, .relu = has_fused_relu(graph_.node(id)), .result = Value(graph, id, 0)};
     NodeId last = id, next = only_reader(layer.result);
-    if (next >= 0 && graph_.node(next).op == "batch_norm_inference") {
+    // The weights cannot take in a normalization that follows a relu.
+    if (next >= 0 && !layer.relu && graph_.node(next).op == "batch_norm_inference") {
       const auto& inputs = graph_.node(next).inputs;
       if (std::all_of(inputs.begin() + 1, inputs.end(),
                       [&](const Value& value) { return is_known_value(graph_, value); })) {
         inside_.insert(last);
         layer.norm = last = next;
+        layer.relu = has_fused_relu(graph_.node(last));
         next = only_reader(Value(graph, last, 0));
       }
     }
@@ -96,11 +100,12 @@ void Int8Plan::find_readers(const std::vector<NodeId>& nodes) {
 
 namespace {
 
-/// Widens the ranges so that they contain the results of one example.
-void widen(std::span<const TensorView> results, std::vector<Int8Range>& ranges) {
+/// Widens the ranges so that they contain the results of one example. `seen`: which ranges have seen a finite number.
+void widen(std::span<const TensorView> results, std::vector<Int8Range>& ranges, std::vector<bool>& seen) {
   for (size_t i = 0; i < results.size(); ++i) {
     for (const float value : results[i].as<float>()) {
-      if (!std::isfinite(value)) continue;
+      if (!is_finite(value)) continue;
+      seen[i] = true;
       ranges[i].low = std::min(ranges[i].low, value);
       ranges[i].high = std::max(ranges[i].high, value);
     }
@@ -123,6 +128,7 @@ Result<std::vector<Int8Range>> ranges_of(const TrainedModel& model, const std::v
     const int64_t rows = binding.shape.rank() == 0 ? 1 : binding.shape[0];
     whole.push_back({model.weights(*model.graph->find_variable(binding.name)).data(), 0, rows});
   }
+  std::vector<bool> seen(ranges.size());
   std::vector<backends::Pieces> variables;
   for (const backends::Piece& piece : whole) variables.emplace_back(&piece, 1);
   for (size_t i = 0; i < calibration.examples.size(); ++i) {
@@ -141,15 +147,21 @@ Result<std::vector<Int8Range>> ranges_of(const TrainedModel& model, const std::v
       inputs.push_back(tensor.view());
     }
     SHOAL_TRY_VOID(program->run({.inputs = inputs, .variables = variables, .updates = {}}));
-    widen(program->fetched(), ranges);
+    widen(program->fetched(), ranges, seen);
+  }
+  for (size_t i = 0; i < ranges.size(); ++i) {
+    if (seen[i]) continue;
+    return invalid_argument("int8: the values of \"" + ranges[i].name +
+                            "\" are NaN or infinity in all examples, so these examples cannot calibrate it");
   }
   return ranges;
 }
 
 Int8Scale scale_of(const Int8Range& range) {
-  const float scale = (range.high - range.low) / 255.0f;
+  // In double, since the difference of two floats may be beyond float32.
+  const auto scale = float((double(range.high) - double(range.low)) / 255.0);
   if (!(scale > 0)) return {};
-  return {scale, int32_t(std::clamp(std::round(-128.0f - range.low / scale), -128.0f, 127.0f))};
+  return {scale, int32_t(std::clamp(std::round(-128.0 - double(range.low) / double(scale)), -128.0, 127.0))};
 }
 
 }  // namespace shoal::convert::cpp

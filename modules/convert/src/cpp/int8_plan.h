@@ -55,7 +55,7 @@ class Int8Plan {
 };
 
 /// Runs the examples, and returns the range of each value over all of them, which always includes 0. InvalidArgument if
-/// there are no examples, or if an example lacks an input that is needed.
+/// there are no examples, if an example lacks an input that is needed, or if a value is never a finite number.
 Result<std::vector<Int8Range>> ranges_of(const TrainedModel& model, const std::vector<Value>& values,
                                          const SymbolSizes& sizes, const Calibration& calibration);
 Int8Scale scale_of(const Int8Range& range);

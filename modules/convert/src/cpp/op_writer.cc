@@ -130,4 +130,16 @@ void write_loops(OpWriter& writer, const Shape& shape, const std::vector<LoopOpe
   writer.line(body(elements) + ";");
 }
 
+bool has_fused_relu(const Node& node) {
+  return node.attributes.has("activation") && node.attributes.get_string("activation") == "relu";
+}
+
+void write_fused_relu(OpWriter& writer) {
+  if (!has_fused_relu(writer.node())) return;
+  writer.need("relu");
+  const Shape& shape = writer.output().shape;
+  write_loops(writer, shape, {{writer.out(), dense_strides(shape)}},
+              [](const std::vector<std::string>& e) { return e[0] + " = relu(" + e[0] + ")"; });
+}
+
 }  // namespace shoal::convert::cpp

@@ -108,4 +108,9 @@ std::vector<int64_t> broadcast_strides(const Shape& full, const Shape& part);
 void write_loops(OpWriter& writer, const Shape& shape, const std::vector<LoopOperand>& operands,
                  const std::function<std::string(const std::vector<std::string>& elements)>& body);
 
+/// True if the node applies a relu to its result (attribute "activation").
+bool has_fused_relu(const Node& node);
+/// Writes a loop that applies the relu to output 0, if the node has one.
+void write_fused_relu(OpWriter& writer);
+
 }  // namespace shoal::convert::cpp

@@ -186,13 +186,6 @@ void write_grouped(OpWriter& w, const Convolution& c, bool transposed) {
                int_text(c.filters)});
 }
 
-void write_relu(OpWriter& w) {
-  if (!w.attributes().has("activation") || w.attributes().get_string("activation") != "relu") return;
-  w.need("relu");
-  write_loops(w, w.output().shape, {{w.out(), dense_strides(w.output().shape)}},
-              [](const std::vector<std::string>& e) { return e[0] + " = relu(" + e[0] + ")"; });
-}
-
 void write_conv2d(OpWriter& w) {
   const Convolution c(w.attributes(), w.input(0).shape, w.input(1).shape, w.output().shape);
   if (c.is_depthwise() || !c.has_wide_groups()) {
@@ -209,7 +202,7 @@ void write_conv2d(OpWriter& w) {
                 .target_width = c.right.out},
                "correlation");
   }
-  write_relu(w);
+  write_fused_relu(w);
 }
 
 /// Returns one axis of a transposed convolution, which computes an image from a result. The axis covers only the image's
@@ -236,10 +229,7 @@ Axis phase_of(const Axis& forward, int64_t phase) {
 
 void write_conv2d_transpose(OpWriter& w) {
   const Convolution c(w.attributes(), w.output().shape, w.input(1).shape, w.input(0).shape);
-  if (c.is_depthwise() || !c.has_wide_groups()) {
-    write_grouped(w, c, true);
-    return write_relu(w);
-  }
+  if (c.is_depthwise() || !c.has_wide_groups()) return write_grouped(w, c, true);
   for (int64_t i = 0; i < c.down.stride; ++i) {
     for (int64_t j = 0; j < c.right.stride; ++j) {
       Axis down = phase_of(c.down, i), right = phase_of(c.right, j);
@@ -257,7 +247,6 @@ void write_conv2d_transpose(OpWriter& w) {
                  "phase " + std::to_string(i) + ", " + std::to_string(j));
     }
   }
-  write_relu(w);
 }
 
 std::string conv_obstacle(const OpWriter& w) { return w.is_known(1) ? "" : "its filters are computed, and not a variable"; }

@@ -34,8 +34,8 @@ void write_batch_norm_inference(OpWriter& w) {
   const double epsilon = w.attributes().get_real("epsilon");
   const std::string rows = int_text(w.input(0).rows()), channels = int_text(w.input(0).last_size());
   if (!w.is_known(1) || !w.is_known(4)) {
-    return w.call("batch_norm",
-                  {w.in(0), w.in(1), w.in(2), w.in(3), w.in(4), w.out(), rows, channels, double_text(epsilon)});
+    w.call("batch_norm", {w.in(0), w.in(1), w.in(2), w.in(3), w.in(4), w.out(), rows, channels, double_text(epsilon)});
+    return write_fused_relu(w);
   }
   const std::span<const float> scales = w.floats(1), variances = w.floats(4);
   std::vector<float> factors;
@@ -43,6 +43,7 @@ void write_batch_norm_inference(OpWriter& w) {
     factors.push_back(float(1.0 / std::sqrt(double(variances[c]) + epsilon)) * scales[c]);
   const std::string factor = w.array(1, "factor of " + w.node().name, {w.input(0).last_size()}, factors);
   w.call("batch_norm_known", {w.in(0), factor, w.in(2), w.in(3), w.out(), rows, channels});
+  write_fused_relu(w);
 }
 
 /// The generated function group_norm adds up strips of rows within blocks. A strip is as few whole rows as have at least

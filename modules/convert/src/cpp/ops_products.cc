@@ -42,21 +42,11 @@ void write_dense_product(OpWriter& w, const ProductText& text, const ProductSize
                             int_text(in), int_text(out), "false"});
 }
 
-void write_relu_where_fused(OpWriter& w) {
-  const Attributes& attributes = w.attributes();
-  if (!attributes.has("activation") || attributes.get_string("activation") != "relu") return;
-  w.need("relu");
-  const std::string y = w.out();
-  const LoopOperand operand{y, dense_strides(w.output().shape)};
-  write_loops(w, w.output().shape, {operand},
-              [](const std::vector<std::string>& e) { return e[0] + " = relu(" + e[0] + ")"; });
-}
-
 void write_dense(OpWriter& w) {
   const Shape& kernel = w.input(1).shape;
   const std::string bias = w.input_count() > 2 ? w.in(2) : "nullptr";
   write_dense_product(w, {w.in(0), w.in(1), bias, w.out()}, {w.input(0).rows(), kernel[0], kernel[1]});
-  write_relu_where_fused(w);
+  write_fused_relu(w);
 }
 
 /// An operand of a matrix product: the number of its matrices, and the sizes and strides of each after transposition.

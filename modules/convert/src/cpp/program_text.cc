@@ -73,6 +73,16 @@ std::string encoding_text(const TextEncoding& encoding) {
          (encoding.refuse_unknown ? ", others are refused" : ", " + std::to_string(encoding.unknown_id) + " for others");
 }
 
+/// "; the empty text gives -1; \"none\" gives -1": the texts that stand for a missing value.
+std::string missing_text(const TextEncoding& encoding) {
+  std::string text;
+  for (const std::string& missing : encoding.missing) {
+    text += missing.empty() ? "; the empty text" : "; \"" + comment_text(missing) + "\"";
+    text += " gives " + std::to_string(encoding.missing_id);
+  }
+  return text;
+}
+
 class ProgramText {
  public:
   ProgramText(const TrainedModel& model, const CppOptions& options, const std::vector<SignatureFunction>& functions)
@@ -276,7 +286,7 @@ class ProgramText {
     for (const Parameter* const input : encoded_first_in(function)) {
       text += "/// The id of a text of `size` bytes for \"" + comment_text(input->title) +
               "\": " + encoding_text(*input->encoding);
-      text += input->encoding->refuse_unknown ? " (INT64_MIN).\n" : ".\n";
+      text += (input->encoding->refuse_unknown ? " (INT64_MIN)" : "") + missing_text(*input->encoding) + ".\n";
       text += "std::int64_t " + id_function(*input) + "(const char* text, std::size_t size);\n";
     }
     text += "/// Signature " + comment_text(function.signature);

@@ -42,7 +42,9 @@ void write_batch_norm(Lowering& node) {
   const std::string mean = mean_of(node, x, axes, false);
   const std::string offset = node.add("Sub", {x, mean});
   const std::string variance = mean_of(node, node.add("Mul", {offset, offset}), axes, false);
-  node.set(0, node.activated(normalized(node, x, mean, variance, node.in(1), node.in(2))));
+  std::string y = normalized(node, x, mean, variance, node.in(1), node.in(2));
+  if (node.inputs() > 3) y = node.add("Add", {y, node.in(3)});
+  node.set(0, node.activated(y));
   node.set(1, mean);
   // The unbiased estimate of the variance divides by one less than the number of elements, if there is more than one.
   const std::string elements = node.to(node.add("Size", {x}), DType::kFloat32);
