@@ -186,6 +186,14 @@ TEST_F(CheckpointCommand, ShowsFilesOfTensors) {
   const Json tensors = Json::parse(R"([{"name":"fc1.weight","dtype":"float32","shape":[1,2]}])");
   EXPECT_EQ(npz.json(),
             (Json{{"file", folder + "/w.npz"}, {"tensors", tensors}, {"values", {{"fc1.weight", {{0.5, -1.0}}}}}}));
+  // Types are those of the file: a tensor of float16 is read as float32.
+  const shoal::data::TensorMap types{{"half", Tensor::zeros(DType::kFloat16, {2})},
+                                     {"text", Tensor::of_strings({1}, {"abc"})}};
+  ASSERT_TRUE(shoal::data::write_npz(*storage, folder + "/t.npz", types));
+  const Json listed = shoal_program({"checkpoint", "show", folder + "/t.npz", "--values", "half"}).json();
+  EXPECT_EQ(listed["tensors"], Json::parse(R"([{"name":"half","dtype":"float16","shape":[2]},)"
+                                           R"({"name":"text","dtype":"U3","shape":[1]}])"));
+  EXPECT_EQ(listed["values"]["half"], Json::parse("[0.0, 0.0]"));
   // The data file of a checkpoint is a safetensors file.
   save(10);
   const Output safetensors = shoal_program({"checkpoint", "show", folder + "/" + data(10), "--values", "half"});

@@ -38,6 +38,20 @@ TEST_F(ExportCommand, ListsAnEmptyFolder) {
   EXPECT_EQ(run.json()["exports"], Json::array());
 }
 
+TEST_F(ExportCommand, AFolderBesideTheExportsIsToldWhatToName) {
+  write("m/export/best/1700000000/export.json", R"({"global_step": 200})");
+  const std::string best = folder + "/m/export/best";
+  for (const std::string& above : {folder + "/m", folder + "/m/export"}) {
+    const Output run = shoal_program({"export", "list", above});
+    EXPECT_EQ(run.status, 2);
+    EXPECT_EQ(run.out, "");
+    EXPECT_THAT(run.err, HasSubstr(above + ": no exports in it itself; name a folder of exports, such as " + best));
+  }
+  const Output itself = shoal_program({"export", "list", best + "/1700000000"});
+  EXPECT_EQ(itself.status, 2);
+  EXPECT_THAT(itself.err, HasSubstr(best + "/1700000000: no exports in it, since it is one: name its folder"));
+}
+
 TEST_F(ExportCommand, DamageIsToldAndEndsWithFour) {
   write("1700000000/graph.json", "{}");
   write("1700000100/export.json", "{\"global_step\": ");
@@ -132,6 +146,20 @@ TEST_F(ExportCommand, TheNewestOfAFolderHasTheLargestNumber) {
   }
   EXPECT_EQ(shoal_program({"export", "show", base}).json()["path"], base + "/8000000000");
   EXPECT_EQ(shoal_program({"export", "list", base}).json()["exports"][2]["path"], base + "/8000000000");
+}
+
+TEST_F(ExportCommand, ALinkThatLeadsNowhereIsNotReplaced) {
+  const std::string onnx = folder + "/model.onnx", header = folder + "/c/model.h";
+  std::filesystem::create_directory(folder + "/c");
+  for (const std::string& link : {onnx, header}) std::filesystem::create_symlink(folder + "/nowhere", link);
+  const std::string path = exported();
+  for (const Output& run :
+       {shoal_program({"export", "onnx", path, "-o", onnx}), shoal_program({"export", "c++", path, "-o", folder + "/c"})}) {
+    EXPECT_EQ(run.status, 2);
+    EXPECT_THAT(run.err, HasSubstr("is there already, and nothing was changed"));
+  }
+  for (const std::string& link : {onnx, header}) EXPECT_TRUE(std::filesystem::is_symlink(link)) << link;
+  EXPECT_FALSE(std::filesystem::exists(folder + "/nowhere"));
 }
 
 TEST_F(ExportCommand, ShowSaysWhatIsWrong) {

@@ -23,6 +23,13 @@ TEST(Usage, HelpNamesTheCommands) {
   EXPECT_THAT(shoal_program({"checkpoint", "show", "--help"}).out, HasSubstr("--values"));
 }
 
+TEST(Usage, HelpNamesTheBackends) {
+  for (const char* command : {"predict", "profile"}) {
+    const std::string help = shoal_program({command, "--help"}).out;
+    for (const char* backend : {"onednn", "portable", "reference"}) EXPECT_THAT(help, HasSubstr(backend)) << command;
+  }
+}
+
 TEST(Usage, TellsItsVersion) {
   const Output run = shoal_program({"--version"});
   EXPECT_EQ(run.status, 0);

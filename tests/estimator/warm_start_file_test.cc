@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 // Variables that start from files of other programs: which tensors are taken, and the errors.
 // tests/torch/compare_weights.py checks the mapping of layers.
+#include <limits>
+
 #include "model/warm_start_source.h"
 #include "shoal/base/virtual.h"
 #include "shoal/data/npy.h"
@@ -176,6 +178,48 @@ TEST_F(WarmStartFileTest, APartOfAVariableIsReadByItsRows) {
   };
   EXPECT_THAT(rows("plain"), ::testing::ElementsAre(4, 5, 6, 7));
   EXPECT_THAT(rows("turned"), ::testing::ElementsAre(2, 7, 3, 8));
+}
+
+/// The loss would become NaN, and nothing would say why.
+TEST_F(WarmStartFileTest, ValuesThatAreNotFiniteAreTold) {
+  const float infinity = std::numeric_limits<float>::infinity(), nan = std::numeric_limits<float>::quiet_NaN();
+  const Tensor plain = Tensor::of<float>({3, 2}, {1, nan, 2, 3, -infinity, 4});
+  const std::string arrays = npz({{"plain", plain}, {"good", floats({2}, 0)}});
+  const std::string header = R"({"wide":{"dtype":"F64","shape":[2],"data_offsets":[0,16]}})";
+  const uint64_t length = header.size();
+  const double wide[] = {1e300, 1};
+  const std::string tensors = file("wide.safetensors", std::string(reinterpret_cast<const char*>(&length), sizeof length) +
+                                                           header + std::string(reinterpret_cast<const char*>(wide), 16));
+  Log log;
+  VirtualWorld world(1);
+  Environment& env = world.add_task({.sink = log.sink(), .storage = make_file_storage()});
+  const auto read = [&](const WarmStart& start, const std::string& name, const Shape& shape, int64_t begin, int64_t end) {
+    Graph graph;
+    graph.variable(name, shape);
+    const auto source = value_or_raise(WarmStartSource::open(env, start, graph, {}, Mode::kTrain));
+    std::vector<float> values(size_t(shape.elements() / shape[0] * (end - begin)));
+    const cluster::Segment segment{.variable = {.name = name, .shape = shape},
+                                   .row_begin = begin,
+                                   .row_end = end,
+                                   .bytes = values.size() * sizeof(float)};
+    value_or_raise(source->read(segment, 0, std::as_writable_bytes(std::span(values))));
+  };
+  const WarmStart turned{.from = arrays, .names = {{"turned", SourceTensor("plain").transposed({1, 0})}}};
+  read({.from = arrays}, "good", {2}, 0, 2);
+  EXPECT_THAT(log.all('W'), ::testing::IsEmpty());
+  read({.from = arrays}, "plain", {3, 2}, 0, 3);
+  read({.from = arrays}, "plain", {3, 2}, 1, 3);
+  read(turned, "turned", {2, 3}, 0, 2);
+  read({.from = tensors}, "wide", {2}, 0, 2);
+  const std::string why = " (NaN, infinity, or beyond float32)";
+  EXPECT_THAT(log.all('W'),
+              ::testing::ElementsAre(
+                  "warm start of variable plain: 2 values of plain in file " + arrays + " are not finite numbers" + why,
+                  "warm start of variable plain: 1 value of plain in file " + arrays + " is no finite number" + why +
+                      ", in rows 1 to 2",
+                  "warm start of variable turned: 2 values of plain.transposed({1, 0}) in file " + arrays +
+                      " are not finite numbers" + why,
+                  "warm start of variable wide: 1 value of wide in file " + tensors + " is no finite number" + why));
 }
 
 TEST_F(WarmStartFileTest, AnIndexLeadsToSeveralFiles) {

@@ -74,6 +74,9 @@ TEST_F(WarmStartTest, TakesTheNewestOfAFolderOrTheCheckpointThatIsNamed) {
 TEST_F(WarmStartTest, TakesAnExportedModel) {
   const std::string folder = old_->export_model(old_place_.folder / "exports", [] { return sentences(); });
   EXPECT_EQ(begun({{.from = folder}}), with(begun({}), old_bits(), kTrainable));
+  const std::string exports = old_place_.folder / "exports";
+  EXPECT_THAT(refused({.from = exports}, {}, ErrorKind::kNotFound),
+              HasSubstr("; " + exports + " has exports: name one, such as " + folder));
 }
 
 TEST_F(WarmStartTest, SaysWhereNothingIs) {

@@ -29,6 +29,9 @@ TEST(Values, TensorsAreListsInLists) {
   EXPECT_EQ(values_json(Tensor::scalar<float>(0.5f)).dump(), "0.5");
   EXPECT_EQ(values_json(Tensor::of_strings({2}, {"a", "b"})).dump(), R"(["a","b"])");
   EXPECT_EQ(values_json(Tensor(DType::kFloat32, Shape{0, 2})).dump(), "[]");
+  EXPECT_EQ(values_json(Tensor(DType::kFloat32, Shape{3, 2, 0})).dump(), "[]");
+  EXPECT_EQ(values_json(Tensor(DType::kFloat32, Shape{INT64_MAX, 0})).dump(), "[]");
+  EXPECT_EQ(row_json(Tensor(DType::kFloat32, Shape{2, 1'000'000'000'000, 0}), 1).dump(), "[]");
 }
 
 TEST(Values, HalfFloatsAreShownAsNumbers) {

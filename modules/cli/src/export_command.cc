@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Implements `shoal export list DIR`, `shoal export show EXPORT`, `shoal export onnx EXPORT -o FILE`
 // and `shoal export c++ EXPORT -o DIR`.
+#include <algorithm>
 #include <charconv>
 
 #include "command.h"
@@ -9,11 +10,13 @@
 #include "shoal/arguments/command.h"
 #include "shoal/base/environment.h"
 #include "shoal/base/names_text.h"
+#include "shoal/base/synced_file.h"
 #include "shoal/data/npy.h"
 #include "shoal/estimator/export_form.h"
 #include "shoal/estimator/export_names.h"
 #include "shoal/estimator/exported_model.h"
 #include "shoal/json/fields.h"
+#include "signals.h"
 
 namespace shoal::cli {
 namespace {
@@ -31,6 +34,7 @@ Result<int64_t> source_step(Storage& storage, const std::string& folder) {
 
 Result<int> list_exports(Context& context, const std::string& folder) {
   SHOAL_TRY(const std::vector<std::string> exports, exports_in(context.storage, folder));
+  if (exports.empty()) SHOAL_TRY_VOID(check_no_exports_near(context.storage, folder));
   Json json{{"directory", folder}, {"exports", Json::array()}};
   bool all_intact = true;
   for (const std::string& name : exports) {
@@ -96,10 +100,13 @@ Result<int> show_export(Context& context, const std::string& path) {
   return 0;
 }
 
-/// Refuses to replace an existing file.
+/// Refuses to replace an existing file, or a symbolic link, whether or not its target exists.
 Result<void> check_new(Storage& storage, const std::string& path) {
   if (path.empty()) return invalid_argument("-o: give the path of what is written");
-  if (!storage.exists(path)) return {};
+  const auto entries = storage.list(folder_of(path));  // They include links that lead nowhere.
+  const std::string name = path.substr(path.rfind('/') + 1);
+  const auto is_it = [&name](const FileInfo& entry) { return entry.name == name; };
+  if (!storage.exists(path) && !(entries && std::ranges::any_of(*entries, is_it))) return {};
   return failed_precondition(path + ": is there already, and nothing was changed; give another path, or move it away");
 }
 
@@ -110,7 +117,9 @@ struct OnnxRequest {
 Result<int> write_onnx_file(Context& context, const OnnxRequest& request) {
   SHOAL_TRY_VOID(check_new(context.storage, request.file));
   SHOAL_TRY(const std::string folder, find_export(context.storage, request.path));
-  SHOAL_TRY(const auto transformed, try_write_onnx(folder, request.file, {.signature = request.signature}));
+  const std::unique_ptr<Environment> signals = heed_signals();
+  SHOAL_TRY(const auto transformed,
+            try_write_onnx(folder, request.file, {.signature = request.signature}, signals->interrupted()));
   Json json{{"path", request.file}, {"export", folder}, {"transformed_inputs", Json::array()}};
   for (const convert::TransformedInput& input : transformed)
     json["transformed_inputs"].push_back({{"name", input.name}, {"how", input.how}});
@@ -180,7 +189,9 @@ Result<int> write_cpp_files(Context& context, CppRequest request) {
     SHOAL_TRY(const ExportContents contents, try_describe_export(folder));
     SHOAL_TRY(request.options.int8, calibration_in(context.storage, request.calibration, contents.inputs));
   }
-  SHOAL_TRY(const convert::CppSource source, try_write_cpp(folder, request.directory, request.options));
+  const std::unique_ptr<Environment> signals = heed_signals();
+  SHOAL_TRY(const convert::CppSource source,
+            try_write_cpp(folder, request.directory, request.options, signals->interrupted()));
   const std::string path = join_path(request.directory, request.options.name);
   Json json{{"export", folder}, {"header", path + ".h"}, {"source", path + ".cc"}};
   if (request.options.weights_apart) json["weights"] = path + ".weights";

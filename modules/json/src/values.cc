@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shoal/json/values.h"
 
+#include <algorithm>
 #include <charconv>
 #include <cmath>
 #include <cstring>
@@ -30,12 +31,14 @@ PrintedJson stored_json(DType dtype, const std::byte* at) {
   return nullptr;
 }
 
-/// Makes nested lists over the axes of `shape` from `axis` on. Each call of `element` returns the
-/// next value in row-major order.
+/// Makes nested lists over the axes of `shape` from `axis` on. Each call of `element` returns the next value in row-major
+/// order. A shape without elements makes one empty list: nested ones would take memory for each index of the outer axes,
+/// which a few bytes of a file can make as many as an int64 counts.
 template <class Element>
 PrintedJson nested_json(const Shape& shape, int axis, const Element& element) {
   if (axis == shape.rank()) return element();
   PrintedJson list = PrintedJson::array();
+  if (std::ranges::find(shape.dims(), 0) != shape.dims().end()) return list;
   for (int64_t i = 0; i < shape[axis]; ++i) list.push_back(nested_json(shape, axis + 1, element));
   return list;
 }

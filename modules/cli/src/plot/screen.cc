@@ -6,8 +6,8 @@
 
 #include "plot/clean_text.h"
 #include "shoal/base/environment.h"
-#include "shoal/base/production.h"
 #include "shoal/monitor/terminal.h"
+#include "signals.h"
 
 namespace shoal::cli::plot {
 namespace {
@@ -87,12 +87,7 @@ Result<void> follow(Context& context, const ChosenSize& chosen, const std::funct
     return failed_precondition(
         "--follow draws again and again on a terminal, and standard output is none that can do that");
   }
-  ProductionOptions options;
-  options.sink = [](const LogRecord&) {};
-  options.pool_threads = 1;
-  options.spin = Duration::zero();
-  options.handle_signals = true;
-  const auto env = make_production_environment(std::move(options));
+  const auto env = heed_signals();
   return env->run(follow_until_end(*env, context, chosen, look));
 }
 

@@ -20,14 +20,14 @@ constexpr uint64_t kFormBytesMax = uint64_t(1) << 31;
 constexpr int64_t kCalibrationExamples = 128;
 
 Result<std::vector<convert::TransformedInput>> write_onnx_of(const std::string& folder, const std::string& file,
-                                                             const convert::OnnxOptions& options) {
+                                                             const convert::OnnxOptions& options, const StopToken& stop) {
   const RunConfig config;
   const std::shared_ptr<Environment> env = make_call_environment(config);
   SHOAL_TRY(const OpenedExport opened, open_export(*env, env->storage(), folder, nullptr));
   const convert::TrainedModel model =
       trained_model_of(*opened.graph, opened.spec, opened.inputs.read, &opened.variables, opened.description.global_step);
   SHOAL_TRY(convert::OnnxFile onnx, convert::to_onnx(model, options));
-  SHOAL_TRY_VOID(write_together(env->storage(), {{file, onnx.bytes}}));
+  SHOAL_TRY_VOID(write_together(env->storage(), {{file, onnx.bytes}}, stop));
   return std::move(onnx.transformed);
 }
 
@@ -74,7 +74,7 @@ Result<convert::Calibration> fed_to(const Graph& graph, const convert::Calibrati
 }
 
 Result<convert::CppSource> write_cpp_of(const std::string& folder, const std::string& directory,
-                                        const convert::CppOptions& options) {
+                                        const convert::CppOptions& options, const StopToken& stop) {
   const RunConfig config;
   const std::shared_ptr<Environment> env = make_call_environment(config);
   SHOAL_TRY(const OpenedExport opened, open_export(*env, env->storage(), folder, nullptr));
@@ -91,7 +91,7 @@ Result<convert::CppSource> write_cpp_of(const std::string& folder, const std::st
     const std::string_view weights(reinterpret_cast<const char*>(source.weights.data()), source.weights.size());
     files.push_back({path + ".weights", weights});
   }
-  SHOAL_TRY_VOID(write_together_in(env->storage(), directory, files));
+  SHOAL_TRY_VOID(write_together_in(env->storage(), directory, files, stop));
   source.header.clear();
   source.source.clear();
   source.weights.clear();
@@ -204,12 +204,12 @@ std::vector<std::string> form_obstacles(ExportFormat format, const convert::Trai
 
 std::vector<convert::TransformedInput> write_onnx(const std::string& folder, const std::string& file,
                                                   const convert::OnnxOptions& options) {
-  return value_or_raise(write_onnx_of(folder, file, options));
+  return value_or_raise(write_onnx_of(folder, file, options, StopToken()));
 }
 
 Result<std::vector<convert::TransformedInput>> try_write_onnx(const std::string& folder, const std::string& file,
-                                                              const convert::OnnxOptions& options) {
-  return write_onnx_of(folder, file, options);
+                                                              const convert::OnnxOptions& options, const StopToken& stop) {
+  return write_onnx_of(folder, file, options, stop);
 }
 
 Result<convert::Calibration> examples_of(const data::TensorMap& features) {
@@ -230,12 +230,12 @@ Result<convert::Calibration> examples_of(const data::TensorMap& features) {
 }
 
 convert::CppSource write_cpp(const std::string& folder, const std::string& directory, const convert::CppOptions& options) {
-  return value_or_raise(write_cpp_of(folder, directory, options));
+  return value_or_raise(write_cpp_of(folder, directory, options, StopToken()));
 }
 
 Result<convert::CppSource> try_write_cpp(const std::string& folder, const std::string& directory,
-                                         const convert::CppOptions& options) {
-  return write_cpp_of(folder, directory, options);
+                                         const convert::CppOptions& options, const StopToken& stop) {
+  return write_cpp_of(folder, directory, options, stop);
 }
 
 }  // namespace shoal

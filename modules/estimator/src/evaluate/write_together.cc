@@ -1,7 +1,9 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "evaluate/write_together.h"
 
+#include <memory>
 #include <set>
+#include <span>
 
 #include "shoal/base/durable_folder.h"
 #include "shoal/base/synced_file.h"
@@ -24,15 +26,16 @@ std::vector<std::string> missing_folders(Storage& storage, std::string path) {
 /// Remembers what to remove after an error.
 class FileSet {
  public:
-  explicit FileSet(Storage& storage) : storage_(storage) {}
+  FileSet(Storage& storage, const StopToken& stop) : storage_(storage), stop_(stop) {}
 
   Result<void> write(const std::vector<WholeFile>& files) {
     std::vector<std::string> temporaries;
     for (const WholeFile& file : files) {
       temporaries.push_back(file.path + ".tmp-" + storage_.unique_name());
       made_.push_back(temporaries.back());
-      SHOAL_TRY_VOID(write_synced(storage_, temporaries.back(), file.contents));
+      SHOAL_TRY_VOID(write_blocks(temporaries.back(), file));
     }
+    // From here on the files get their names, which takes a moment, so a stop no longer ends the call.
     std::set<std::string> folders;
     for (size_t i = 0; i < files.size(); ++i) {
       // A rename that reports an error may have happened nevertheless, so the file is remembered before.
@@ -49,23 +52,43 @@ class FileSet {
   }
 
  private:
+  /// As write_synced(), but looks for a stop between blocks.
+  Result<void> write_blocks(const std::string& path, const WholeFile& whole) {
+    constexpr size_t kBlockBytes = size_t(1) << 20;
+    SHOAL_TRY_VOID(check_stop(whole));
+    SHOAL_TRY(const std::unique_ptr<WritableFile> file, storage_.create(path));
+    for (size_t at = 0; at < whole.contents.size(); at += kBlockBytes) {
+      SHOAL_TRY_VOID(check_stop(whole));
+      SHOAL_TRY_VOID(file->append(std::as_bytes(std::span(whole.contents.substr(at, kBlockBytes)))));
+    }
+    SHOAL_TRY_VOID(file->sync());
+    SHOAL_TRY_VOID(file->close());
+    return check_stop(whole);
+  }
+  Result<void> check_stop(const WholeFile& file) const {
+    if (!stop_.stop_requested()) return {};
+    return Error(ErrorKind::kCancelled, file.path + ": interrupted, so nothing was written");
+  }
+
   Storage& storage_;
+  const StopToken& stop_;
   std::vector<std::string> made_;
 };
 
 }  // namespace
 
-Result<void> write_together(Storage& storage, const std::vector<WholeFile>& files) {
-  FileSet set(storage);
+Result<void> write_together(Storage& storage, const std::vector<WholeFile>& files, const StopToken& stop) {
+  FileSet set(storage, stop);
   Result<void> written = set.write(files);
   if (!written) set.remove();
   return written;
 }
 
-Result<void> write_together_in(Storage& storage, const std::string& folder, const std::vector<WholeFile>& files) {
+Result<void> write_together_in(Storage& storage, const std::string& folder, const std::vector<WholeFile>& files,
+                               const StopToken& stop) {
   const std::vector<std::string> missing = missing_folders(storage, folder);
   Result<void> written = make_durable_folder(storage, folder);
-  if (written) written = write_together(storage, files);
+  if (written) written = write_together(storage, files, stop);
   if (written) return written;
   // Storage::remove() refuses a folder that is not empty.
   for (const std::string& made : missing) static_cast<void>(storage.remove(made));

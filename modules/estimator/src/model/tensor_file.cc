@@ -8,6 +8,7 @@
 #include <span>
 
 #include "shoal/checkpoint/safetensors.h"
+#include "shoal/data/array_rows.h"
 #include "shoal/data/npy.h"
 #include "shoal/json/fields.h"
 
@@ -82,14 +83,18 @@ class SafetensorsFiles final : public TensorFile {
 
 class NpzFile final : public TensorFile {
  public:
-  explicit NpzFile(data::TensorMap arrays) : arrays_(std::move(arrays)) {
-    for (const auto& [name, tensor] : arrays_) {
-      tensors_.push_back({.name = name,
-                          .file_dtype = std::string(to_string(tensor.dtype())),
-                          .dtype = tensor.dtype(),
-                          .shape = tensor.shape()});
+  static Result<std::unique_ptr<TensorFile>> open(Storage& storage, const std::string& path) {
+    auto result = std::make_unique<NpzFile>();
+    SHOAL_TRY(result->arrays_, data::read_npz(storage, path));
+    SHOAL_TRY(const auto in_file, data::ArrayRows::open(storage, path, data::FileFormat::kNpz));
+    for (const data::ArrayRows& array : in_file) {
+      const Tensor* const tensor = result->arrays_.find(array.name());
+      if (!tensor) return data_loss(path + ": array " + array.name() + " was added while the file was read");
+      result->tensors_.push_back(
+          {.name = array.name(), .file_dtype = array.type(), .dtype = tensor->dtype(), .shape = tensor->shape()});
     }
-    std::ranges::sort(tensors_, {}, &Entry::name);
+    std::ranges::sort(result->tensors_, {}, &Entry::name);
+    return result;
   }
   Result<Tensor> read(const std::string& name) const override {
     const Tensor* found = arrays_.find(name);
@@ -140,10 +145,7 @@ Result<std::unique_ptr<TensorFile>> TensorFile::open(Storage& storage, const std
   if (const std::string advice = advice_for(beginning); !advice.empty()) return failed_precondition(path + ": " + advice);
   if (may_be_safetensors(path, beginning)) return SafetensorsFiles::open_one(storage, path);
   if (beginning.starts_with('{')) return SafetensorsFiles::open_index(storage, path);
-  if (beginning.starts_with("PK") || path.ends_with(".npz")) {
-    SHOAL_TRY(data::TensorMap arrays, data::read_npz(storage, path));
-    return std::make_unique<NpzFile>(std::move(arrays));
-  }
+  if (beginning.starts_with("PK") || path.ends_with(".npz")) return NpzFile::open(storage, path);
   return failed_precondition(path + ": this is no checkpoint, and no safetensors or NPZ file");
 }
 

@@ -5,6 +5,7 @@
 
 #include "model/export_files.h"
 #include "model/open_checkpoint.h"
+#include "shoal/estimator/export_names.h"
 #include "shoal/estimator/tensor_file.h"
 
 namespace shoal {
@@ -80,7 +81,10 @@ Result<std::unique_ptr<checkpoint::Reader>> open_reader(Environment& env, const 
   if (storage.exists(join_path(from, kExportFile))) return open_exported_variables(storage, from);
   SHOAL_TRY(auto newest, open_checkpoint(env, from, std::nullopt));
   if (newest) return newest;
-  return not_found("there is no checkpoint of that name, no folder with checkpoints or an exported model, and no file");
+  const auto exports = exports_in(storage, from);
+  const bool any = exports && !exports->empty();
+  return not_found("there is no checkpoint of that name, no folder with checkpoints or an exported model, and no file" +
+                   (any ? "; " + from + " has exports: name one, such as " + join_path(from, exports->back()) : ""));
 }
 
 /// Tells a file from a folder: a folder can be listed.

@@ -7,6 +7,7 @@
 #include <set>
 
 #include "model/rules.h"
+#include "shoal/base/finite.h"
 #include "shoal/graph/meaning.h"
 #include "shoal/graph/vocabulary.h"
 
@@ -163,7 +164,7 @@ Result<std::unique_ptr<WarmStartSource>> WarmStartSource::open(Environment& env,
     tell_of_meaning(env.log(), start, *reader, graph, chosen.variables);
     tell_of_ops(env.log(), start, *reader, graph);
   }
-  std::unique_ptr<WarmStartSource> source(new WarmStartSource(std::move(origin).value(), values));
+  std::unique_ptr<WarmStartSource> source(new WarmStartSource(env.log(), std::move(origin).value(), values));
   if (auto taken = source->take(chosen, graph, mode); !taken) return std::move(taken).error().with_context(where);
   return source;
 }
@@ -220,7 +221,28 @@ Result<void> WarmStartSource::read(const cluster::Segment& segment, cluster::Are
   const Start& start = starts_.find(segment.variable.name)->second;
   Result<void> done = start.old_rows ? read_by_token(start, segment, out) : read_rows(start, segment, out);
   if (!done) return std::move(done).error().with_context("warm start of variable " + segment.variable.name);
+  tell_of_non_finite(start, segment, out);
   return done;
+}
+
+/// Training would later say only that its loss is not finite. A float64 beyond float32's range is infinity by now.
+void WarmStartSource::tell_of_non_finite(const Start& start, const cluster::Segment& segment,
+                                         std::span<const std::byte> values) const {
+  if (segment.variable.dtype != DType::kFloat32) return;
+  int64_t count = 0;
+  for (size_t at = 0; at < values.size(); at += sizeof(float)) {
+    float value = 0;
+    std::memcpy(&value, values.data() + at, sizeof value);
+    count += !is_finite(value);
+  }
+  if (count == 0) return;
+  const Shape& shape = segment.variable.shape;
+  const bool is_part = shape.rank() > 0 && segment.row_end - segment.row_begin < shape[0];
+  log_.warning(
+      "warm start of variable " + segment.variable.name + ": " + std::to_string(count) +
+      (count == 1 ? " value of " : " values of ") + to_string(start.source) + " in " + origin_->title() +
+      (count == 1 ? " is no finite number" : " are not finite numbers") + " (NaN, infinity, or beyond float32)" +
+      (is_part ? ", in rows " + std::to_string(segment.row_begin) + " to " + std::to_string(segment.row_end - 1) : ""));
 }
 
 Result<Tensor> WarmStartSource::whole(const Start& start) const {

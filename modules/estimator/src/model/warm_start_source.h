@@ -18,7 +18,7 @@ namespace shoal {
 class WarmStartSource final : public cluster::RestoreSource {
  public:
   /// Opens the source that `start` names, and compares its tensors with the variables of `graph`, which was built for
-  /// `mode`. Rows that the source lacks are taken from `values`. Errors: see WarmStart.
+  /// `mode`. Rows that the source lacks are taken from `values`. `env` outlives the result. Errors: see WarmStart.
   static Result<std::unique_ptr<WarmStartSource>> open(Environment& env, const WarmStart& start, const Graph& graph,
                                                        const InitialValues& values, Mode mode);
 
@@ -26,7 +26,8 @@ class WarmStartSource final : public cluster::RestoreSource {
   const cluster::StateInfo& info() const override { return info_; }
   /// True for the weights of the variables that the warm start sets.
   bool holds(const cluster::Segment& segment, cluster::ArenaIndex arena) const override;
-  /// Reads a segment (some rows of a variable) into `out`. DataLoss, naming the file, if the source is damaged.
+  /// Reads a segment (some rows of a variable) into `out`. DataLoss, naming the file, if the source is damaged. Logs a
+  /// warning if values are not finite.
   Result<void> read(const cluster::Segment& segment, cluster::ArenaIndex arena, std::span<std::byte> out) override;
 
   /// A text for the log, such as "warm start: 2 of 4 variables start from checkpoint m1/model.ckpt-20 of global step 20, 3
@@ -43,14 +44,16 @@ class WarmStartSource final : public cluster::RestoreSource {
     std::optional<nn::InitializerSpec> backup_initializer = {};
   };
 
-  WarmStartSource(std::unique_ptr<WarmStartOrigin> origin, InitialValues values)
-      : origin_(std::move(origin)), values_(std::move(values)) {}
+  WarmStartSource(Logger& log, std::unique_ptr<WarmStartOrigin> origin, InitialValues values)
+      : log_(log), origin_(std::move(origin)), values_(std::move(values)) {}
   Result<void> take(const WarmStartedVariables& chosen, const Graph& graph, Mode mode);
   Result<Start> start_of(const WarmStartedVariable& chosen) const;
   Result<Tensor> whole(const Start& start) const;
   Result<void> read_rows(const Start& start, const cluster::Segment& segment, std::span<std::byte> out) const;
   Result<void> read_by_token(const Start& start, const cluster::Segment& segment, std::span<std::byte> out) const;
+  void tell_of_non_finite(const Start& start, const cluster::Segment& segment, std::span<const std::byte> values) const;
 
+  Logger& log_;
   std::unique_ptr<WarmStartOrigin> origin_;
   const InitialValues values_;
   cluster::StateInfo info_;

@@ -7,6 +7,7 @@
 #include <vector>
 
 #include "shoal/base/result.h"
+#include "shoal/base/stop.h"
 #include "shoal/convert/cpp.h"
 #include "shoal/convert/onnx.h"
 #include "shoal/estimator/input_fn.h"
@@ -47,11 +48,12 @@ struct ExportProof {
 /// Writes the export in `folder` as an ONNX file to the path `file`. The file appears whole or not at all. `folder` is one
 /// export; a folder of several exports is NotFound. Returns those inputs of the file that take hashes instead of texts,
 /// which the caller has to compute. Raises the errors of load_exported_model(), and InvalidArgument naming each node that
-/// cannot be written.
+/// cannot be written. The form that returns a Result ends with Cancelled if `stop` stops while the file is written.
 std::vector<convert::TransformedInput> write_onnx(const std::string& folder, const std::string& file,
                                                   const convert::OnnxOptions& options = {});
 Result<std::vector<convert::TransformedInput>> try_write_onnx(const std::string& folder, const std::string& file,
-                                                              const convert::OnnxOptions& options = {});
+                                                              const convert::OnnxOptions& options = {},
+                                                              const StopToken& stop = {});
 
 /// Splits a batch of features into its rows. Each row becomes one of the examples from which CppOptions::int8 takes ranges
 /// of activations. InvalidArgument if a feature has no rows, or if features differ in their number of rows.
@@ -61,10 +63,11 @@ Result<convert::Calibration> examples_of(const data::TensorMap& features);
 /// options.weights_apart the weights go to <name>.weights. After an error there are none of these files, and no folder that
 /// the call made; files that were there already keep their contents if the disk is full. Returns the CppSource (functions,
 /// memory and so on) without its texts and weights, since they are in the files. Raises the errors of
-/// load_exported_model(), and InvalidArgument for a node that cannot be written.
+/// load_exported_model(), and InvalidArgument for a node that cannot be written. The form that returns a Result ends with
+/// Cancelled if `stop` stops while the files are written.
 convert::CppSource write_cpp(const std::string& folder, const std::string& directory,
                              const convert::CppOptions& options = {});
 Result<convert::CppSource> try_write_cpp(const std::string& folder, const std::string& directory,
-                                         const convert::CppOptions& options = {});
+                                         const convert::CppOptions& options = {}, const StopToken& stop = {});
 
 }  // namespace shoal

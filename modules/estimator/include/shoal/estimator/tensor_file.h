@@ -20,7 +20,7 @@ class TensorFile {
  public:
   struct Entry {
     std::string name;
-    std::string file_dtype;      ///< The element type as the format spells it: "F16" in safetensors, "float32" in NPZ.
+    std::string file_dtype;      ///< The element type in the file: "F16" in safetensors; "float64", "U5" (NumPy) in NPZ.
     std::optional<DType> dtype;  ///< The type of the tensor that read() returns. None: read() refuses the tensor.
     Shape shape;
   };

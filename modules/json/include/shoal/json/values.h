@@ -18,7 +18,8 @@ PrintedJson number_json(float value);
 /// Makes the JSON value of the element at `index` in row-major order; the tensor may have any element type.
 PrintedJson element_json(const Tensor& tensor, int64_t index);
 
-/// Makes nested lists, such as [[1,2],[3,4]] for the shape [2, 2], or a single value for a scalar, for any element type.
+/// Makes nested lists, such as [[1,2],[3,4]] for the shape [2, 2], or a single value for a scalar, for any element type. A
+/// tensor without elements makes [], whatever its shape.
 PrintedJson values_json(const Tensor& tensor);
 
 /// Makes nested lists of the values at `row` of the first axis, or a single value if there is no other axis.
