@@ -95,6 +95,10 @@ TEST_F(TrialResults, ReadsAReport) {
   EXPECT_TRUE(std::isnan(*read_report(*storage_, folder + "/r", "auc")->value));
   EXPECT_FALSE(read_report(*storage_, folder + "/r", "bleu")->value);
   EXPECT_FALSE(read_report(*storage_, folder + "/nowhere", "loss"));
+  // Of a start that was interrupted before it trained: step and metrics are those of an earlier start.
+  write("r", R"({"interrupted": true, "last": {"loss": 0.25, "global_step": 374}})");
+  EXPECT_EQ(read_report(*storage_, folder + "/r", "loss")->value, 0.25);
+  EXPECT_EQ(read_report(*storage_, folder + "/r", "loss")->step, 374);
   for (const char* text : {"", "[]", "{\"loss\":", "\x00\xff"}) {
     write("r", text);
     EXPECT_FALSE(read_report(*storage_, folder + "/r", "loss"));

@@ -4,8 +4,10 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
+#include <sys/resource.h>
 #include <unistd.h>
 
+#include <csignal>
 #include <cstring>
 
 #include "meeting.h"
@@ -96,6 +98,53 @@ TEST(SharedMemory, RetiredBlocksAreNotHandedOutAgain) {
       EXPECT_FALSE(at->segment->id == id && at->offset == offset);
     }
   }
+}
+
+/// While it lives, files that this process writes, and segments, have at most `bytes` bytes (ulimit -f).
+class FileSizeLimit {
+ public:
+  explicit FileSizeLimit(uint64_t bytes) : signal_(std::signal(SIGXFSZ, SIG_IGN)) {
+    ::getrlimit(RLIMIT_FSIZE, &before_);
+    rlimit limit = before_;
+    limit.rlim_cur = bytes;
+    ::setrlimit(RLIMIT_FSIZE, &limit);
+  }
+  ~FileSizeLimit() {
+    ::setrlimit(RLIMIT_FSIZE, &before_);
+    std::signal(SIGXFSZ, signal_);
+  }
+  FileSizeLimit(const FileSizeLimit&) = delete;
+  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
+
+ private:
+  rlimit before_{};
+  void (*signal_)(int);
+};
+
+TEST(SharedMemory, SaysWhichLimitItHasMet) {
+  const auto pool = BufferPool::create();
+  const auto memory = SharedMemory::of(*pool);
+  EXPECT_TRUE(memory->check());
+  EXPECT_FALSE(memory->last_failure());
+  const FileSizeLimit limit(1 << 20);
+  expect_error(memory->check(), ErrorKind::kInternal, "raise the limit of file sizes (ulimit -f)");
+  const Ref<Buffer> buffer = pool->get(1000);
+  EXPECT_FALSE(memory->find(buffer->bytes()));
+  ASSERT_TRUE(memory->last_failure());
+  EXPECT_EQ(memory->last_failure()->kind(), ErrorKind::kInternal);
+  EXPECT_THAT(memory->last_failure()->message(), HasSubstr("ulimit -f"));
+}
+
+TEST_F(Shm, NeitherListensNorConnectsBeyondALimit) {
+  ASSERT_TRUE(listen());
+  const FileSizeLimit limit(1 << 20);
+  expect_error(listen("other:0"), ErrorKind::kInternal, "ulimit -f), or use --transport tcp");
+  const auto connects = [&]() -> Task<Done> {
+    const Result<Connected> connected = co_await connect();
+    expect_error(connected, ErrorKind::kInternal, "ulimit -f), or use --transport tcp");
+    co_return Done();
+  };
+  tasks.run_client(connects());
 }
 
 TEST(SharedMemory, WithoutDescriptorsPoolsFallBackToOrdinaryMemory) {

@@ -92,7 +92,7 @@ class TokenFile : public testing::Test {
 };
 
 TEST_F(TokenFile, IsReadAndMayEndWithALine) {
-  for (const std::string& content : {text, text + "\n", "\n" + text + " \n\n"}) {
+  for (const std::string& content : {text, text + "\n", "\n" + text + " \n\n", "\xEF\xBB\xBF" + text + "\r\n"}) {
     write(content);
     const auto token = find_token({.file = path});
     ASSERT_TRUE(token) << token.error().message();

@@ -21,10 +21,12 @@ class Core : public stream::Core {
  public:
   explicit Core(Environment& environment) : stream::Core(environment), memory(SharedMemory::of(environment.buffers())) {}
 
-  /// FailedPrecondition if messages cannot be built in memory that peers can read.
+  /// FailedPrecondition if messages cannot be built in memory that peers can read. Internal if the system grants none.
   Result<void> check_memory() const {
-    if (memory) return {};
-    return failed_precondition("shm: the buffers of this environment do not lie in shared memory");
+    if (!memory) return failed_precondition("shm: the buffers of this environment do not lie in shared memory");
+    const Result<void> granted = memory->check();
+    if (granted) return {};
+    return Error(granted.error().kind(), "shm: " + granted.error().message() + ", or use --transport tcp");
   }
 
   const std::shared_ptr<SharedMemory> memory;  // Null if the environment's buffers lie outside of shared memory.

@@ -15,6 +15,7 @@ Link::Link(const std::shared_ptr<Core>& core, HandshakeResult handshake, const L
     : stream::Link(core, {.endpoint = std::move(handshake.peer), .heartbeat = handshake.heartbeat}, options,
                    std::move(slot)),
       spin_(event_loop_spin(core->env)),
+      memory_(core->memory),
       rings_(std::make_shared<const Rings>(std::move(handshake.rings), handshake.side)),
       bell_(std::make_shared<Doorbell>(rings_, handshake.socket.get())),
       inbox_(std::make_shared<Inbox>(rings_, bell_)) {

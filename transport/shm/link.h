@@ -63,6 +63,7 @@ class Link final : public stream::Link {
   void protocol_error(const Error& error) { close(error.with_context(*name_)); }
 
   const Duration spin_;
+  const std::shared_ptr<SharedMemory> memory_;
   std::optional<Watched> socket_;
   const std::shared_ptr<const Rings> rings_;
   const std::shared_ptr<Doorbell> bell_;

@@ -55,7 +55,8 @@ bool Link::load_next() {
   return next_.has_value();
 }
 
-// Copies a body that was built elsewhere, or that came from another peer, to memory that this peer can read.
+// Copies a body that was built elsewhere, or that came from another peer, to memory that this peer can read. Fails if a
+// limit of the system is met. The error's kind then makes the task end, since another connection would meet the same limit.
 Result<void> Link::make_reachable(Message& message) {
   if (outbox_->can_reach(message)) return {};
   core_->counters.bytes_copied.fetch_add(message.payload().size(), std::memory_order_relaxed);
@@ -67,8 +68,9 @@ Result<void> Link::make_reachable(Message& message) {
     message.body = whole_body(core_->env.buffers(), message.body);
   }
   if (outbox_->can_reach(message)) return {};
-  return unavailable("no shared memory is left for a message of " + std::to_string(message.body_bytes()) +
-                     " bytes; raise the limit of open files (ulimit -n), or use --transport tcp");
+  const Error why = memory_->last_failure().value_or(internal_error("the system grants no more"));
+  return Error(why.kind(), "no shared memory is left for a message of " + std::to_string(message.body_bytes()) +
+                               " bytes: " + why.message() + ", or use --transport tcp");
 }
 
 void Link::wait_writable() {

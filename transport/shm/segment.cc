@@ -19,8 +19,9 @@ constexpr unsigned kNoExecute = 0x0008U;  // MFD_NOEXEC_SEAL, in Linux 6.3 or ne
 constexpr int kSealFutureWrite = 0x0010;  // F_SEAL_FUTURE_WRITE, in Linux 5.1 or newer.
 
 Error none_left(size_t bytes, int number) {
-  return unavailable(std::to_string(bytes) +
-                     " bytes of shared memory could not be allocated: " + system_error_text(number));
+  // The system reports ENOSPC if it may not promise so much memory. No disk is involved.
+  return internal_error(std::to_string(bytes) + " bytes of shared memory could not be allocated: " +
+                        system_error_text(number == ENOSPC ? ENOMEM : number));
 }
 
 File create_file() {

@@ -54,7 +54,8 @@ enum class PeersMay : uint8_t { kRead, kWrite };
 
 /// Makes zeroed memory of whole pages, at least `bytes`. Its size is sealed, so nobody can change it and make an access
 /// fail. With kRead, no other process can map it for writing (Linux 5.1 or newer; older kernels cannot prevent it).
-/// Unavailable if the system has no memory or no descriptor left.
+/// Internal if a limit of the system is met: memory, descriptors, or the size of files (ulimit -f). The sentence names the
+/// limit. The kind is not Unavailable: a task that connected again and again would meet the same limit each time.
 Result<Segment> create_segment(size_t bytes, PeersMay peers);
 
 /// Maps memory that a peer made. DataLoss unless it has exactly `bytes` bytes and a sealed size; Unavailable if the address

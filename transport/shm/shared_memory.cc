@@ -24,6 +24,12 @@ size_t segments_max() {
   return count;
 }
 
+Error too_many_segments() {
+  return internal_error("this process has " + std::to_string(segments_max()) +
+                        " segments of shared memory, as many as it may" +
+                        (segments_max() < kSegmentsMax ? "; raise the limit of open files (ulimit -n)" : ""));
+}
+
 }  // namespace
 
 std::shared_ptr<SharedMemory> SharedMemory::of(BufferPool& pool) {
@@ -31,9 +37,12 @@ std::shared_ptr<SharedMemory> SharedMemory::of(BufferPool& pool) {
 }
 
 std::shared_ptr<OwnSegment> SharedMemory::add_segment(size_t bytes) {
-  if (segments_.size() >= segments_max()) return nullptr;
-  Result<Segment> created = create_segment(bytes, PeersMay::kRead);
-  if (!created) return nullptr;
+  Result<Segment> created =
+      segments_.size() < segments_max() ? create_segment(bytes, PeersMay::kRead) : too_many_segments();
+  if (!created) {
+    last_failure_ = created.error();
+    return nullptr;
+  }
   auto segment = std::make_shared<OwnSegment>();
   segment->id = next_id_++;
   segment->segment = std::move(*created);
@@ -83,6 +92,19 @@ std::optional<SharedMemory::Place> SharedMemory::find(std::span<const std::byte>
 uint64_t SharedMemory::ended_count() const {
   std::lock_guard lock(mutex_);
   return ended_count_;
+}
+
+Result<void> SharedMemory::check() const {
+  std::lock_guard lock(mutex_);
+  if (!segments_.empty()) return {};
+  const Result<Segment> segment = create_segment(kSharedSegmentBytes, PeersMay::kRead);
+  if (!segment) return segment.error();
+  return {};
+}
+
+std::optional<Error> SharedMemory::last_failure() const {
+  std::lock_guard lock(mutex_);
+  return last_failure_;
 }
 
 }  // namespace shoal::transport::shm

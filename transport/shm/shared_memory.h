@@ -42,8 +42,13 @@ class SharedMemory final : public BlockSource {
   /// How many segments were removed so far, because all blocks in them were freed. When the count changes, code that
   /// announced segments to peers checks whether one of these was removed.
   uint64_t ended_count() const;
+  /// Internal if the system grants no segment now (see create_segment()). Does nothing while there are segments.
+  Result<void> check() const;
+  /// Why the last segment that could not be made could not; nothing if there was no such segment.
+  std::optional<Error> last_failure() const;
 
  private:
+  /// Null if the segment could not be made; last_failure_ then says why.
   std::shared_ptr<OwnSegment> add_segment(size_t bytes);
 
   mutable std::mutex mutex_;
@@ -52,6 +57,7 @@ class SharedMemory final : public BlockSource {
   std::shared_ptr<OwnSegment> filling_;                               // The segment that small blocks are taken from.
   uint64_t next_id_ = 1;
   uint64_t ended_count_ = 0;
+  std::optional<Error> last_failure_;
 };
 
 }  // namespace shoal::transport::shm

@@ -132,8 +132,7 @@ Task<Result<Link>> connect_from(std::shared_ptr<Home> home, Endpoint to, LinkOpt
     switch (answers ? look(state, here, to.address) : now_there) {
       case Found::kNothing: break;
       case Found::kSleeper:
-        if (now >= woken_by)
-          co_return unavailable(to_string(to) + ": a process listens there but does not answer as Shoal does");
+        if (now >= woken_by) co_return unavailable(to_string(to) + ": a process listens there but does not answer in time");
         if (woken_by == kNoDeadline) woken_by = now + options.handshake_timeout;
         break;
       case Found::kRefusal: state.stats.refusals += 1; co_return unavailable(to_string(to) + ": connection refused");

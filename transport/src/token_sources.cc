@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Finds the token among the sources that a user may set.
 #include <algorithm>
+#include <string_view>
 
 #include "owned_file.h"
 #include "shoal/transport/token.h"
@@ -13,7 +14,11 @@ Result<Token> read_token_file(const std::string& path) {
                                                 .what = "token file",
                                                 .bytes_max = 1024,
                                                 .remedy = "make a new token if anybody may have read this one"}));
-  auto token = Token::parse(line.text());
+  // Some editors begin a file of UTF-8 with a byte order mark, which they do not show.
+  constexpr std::string_view kByteOrderMark = "\xEF\xBB\xBF";
+  std::string_view text = line.text();
+  if (text.starts_with(kByteOrderMark)) text.remove_prefix(kByteOrderMark.size());
+  auto token = Token::parse(text);
   if (!token) return std::move(token).error().with_context("token file " + path);
   return token;
 }

@@ -25,7 +25,7 @@ constexpr const char* kStatusAbout =
 constexpr const char* kStatusMore = R"(
 Examples:
   shoal status 127.0.0.1:23456            role, phase, step and peers, as one object of JSON
-  shoal status node1:4000 --ready         ends with 0 once the job trains
+  shoal status node1:4000 --ready         ends with 0 once the server is ready for trainers
   shoal status --live                     in a container: whether the task that runs there is alive
 
 An address is host:port, as in TF_CONFIG. The command tries tcp first, and then the shared memory of this machine
@@ -224,7 +224,8 @@ std::string not_alive(const Question& question, const Answer& answer) {
   return {};
 }
 
-/// The reason why the job does not train yet; empty: it trains.
+/// The reason why the task that was asked is not ready for trainers; empty: it is ready. The answer does not depend on other
+/// servers, or on trainers.
 std::string not_ready(const Question& question, const Answer& answer) {
   if (std::string dead = not_alive(question, answer); !dead.empty()) return dead;
   const TaskStatus& status = answer.status;
@@ -270,7 +271,10 @@ void add_status_command(arguments::Command& app, Action& selected) {
   const auto arguments = std::make_shared<StatusArguments>();
   status.add("ADDRESS", arguments->address, "The task's host:port").type("");
   status.add_switch("--live", arguments->live, "As a liveness probe: status 0 unless the task is gone");
-  status.add_switch("--ready", arguments->ready, "As a readiness probe: status 0 if it is alive, and its job trains")
+  status
+      .add_switch(
+          "--ready", arguments->ready,
+          "As a readiness probe: status 0 if it is alive, and the server asked has a model and is ready for trainers")
       .excludes("--live");
   status.add("--timeout-secs", arguments->timeout_secs, "Seconds within which the task has to answer")
       .check(arguments::in_range(0.001, 3600.0))

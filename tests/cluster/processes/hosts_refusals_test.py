@@ -58,6 +58,11 @@ class HostsRefusals(HostsTest):
         ended = self.run_to_end(["--remote-dir", "/no/such"], self.script(""))
         self.expect_refusal(ended, "127.0.0.1: there is no folder /no/such; --remote-dir names another one")
 
+    def test_an_address_that_a_single_host_does_not_know(self):
+        hosts = f"127.0.0.1:{self.sshd.port} address=no-such-host.invalid\n"
+        ended = self.run_to_end(["--ps", "1"], self.script(""), hosts=hosts)
+        self.expect_refusal(ended, "127.0.0.1: does not know the name no-such-host.invalid; address=NUMBERS behind 127.0.0.1 in")
+
     # Secrets.
 
     def test_the_token_is_in_no_command_line_and_no_log(self):

@@ -5,10 +5,11 @@ import json
 import re
 import signal
 import socket
+import time
 import unittest
 
 from hosts import HostsTest
-from job import FOREVER, SCALE, SECONDS_MAX, Job
+from job import FOREVER, POLL_SECONDS, SCALE, SECONDS_MAX, Job
 from sshd import MACHINES
 
 STEP = r"\[chief 0\] .*at step (\d+)"
@@ -100,6 +101,18 @@ class Hosts(HostsTest):
                 self.assertEqual(launch.wait(), 0, launch.text())
         self.assertIn("a signal: no task was started", launch.text())
         self.assertFalse(self.started("chief"))
+        self.expect_nothing_left()
+
+    def test_signals_while_machines_are_cleaned_leave_nothing_there(self):
+        with Job() as job:
+            launch = self.start(["--ps", "1", "--workers", "1", "--copy"],
+                                self.trainee(job, "--steps", str(FOREVER), "--step-ms", "5", "--save-checkpoints-steps", str(FOREVER)))
+            launch.wait_for(STEP)
+            self.assertTrue(list(self.tmp.glob("shoal-launch-*/trainee")))
+            while launch.runs():
+                launch.signal(signal.SIGTERM)
+                time.sleep(POLL_SECONDS)
+            self.assertNotIn("may be left there", launch.text())
         self.expect_nothing_left()
 
     def test_nothing_outlives_a_killed_launcher(self):

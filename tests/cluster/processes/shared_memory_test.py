@@ -4,6 +4,7 @@
 import json
 import os
 import pathlib
+import resource
 import signal
 import unittest
 
@@ -19,6 +20,11 @@ def names_of(job):
     """The abstract sockets that servers of `job` listen on."""
     listed = pathlib.Path("/proc/net/unix").read_text()
     return [task for task in FIVE if task.startswith("ps") and f"@shoal/{os.geteuid()}/{job.address(task)}\n" in listed]
+
+
+def small_files():
+    """Files may be large enough for the trainee's checkpoints, but not for a segment of shared memory (ulimit -f)."""
+    resource.setrlimit(resource.RLIMIT_FSIZE, (1 << 20, 1 << 20))
 
 
 class SharedMemory(unittest.TestCase):
@@ -37,6 +43,19 @@ class SharedMemory(unittest.TestCase):
             tasks = job.start_all()
             job.expect_all_end(tasks)
             self.assertEqual(job.finished()["global_step"], job.newest_step())
+
+    def test_a_limit_of_file_sizes_is_named(self):
+        with Job(("ps 0", "chief 0"), ["--steps", str(STEPS), "--transport", "shm"]) as job:
+            for task in ("ps 0", "chief 0"):
+                process = job.start(task, limit=small_files)
+                self.assertEqual(process.wait(), 1, process.text())
+                self.assertRegex(process.text(), r"error: .*raise the limit of file sizes \(ulimit -f\), or use --transport tcp")
+
+    def test_a_limit_of_file_sizes_leaves_tasks_tcp(self):
+        with Job(("ps 0", "chief 0", "worker 0"), ["--steps", str(STEPS), "--transport", "auto"]) as job:
+            tasks = {task: job.start(task, limit=small_files) for task in ("ps 0", "chief 0", "worker 0")}
+            job.expect_all_end(tasks)
+            self.assertEqual(job.finished()["reason"], "max_steps")
 
     def test_whoever_is_killed_comes_back(self):
         with Job(FIVE, ["--steps", "3000", "--transport", "shm", "--save-checkpoints-steps", "20"]) as job:

@@ -157,6 +157,15 @@ class Status(JobTest):
             self.assertEqual((status, said), (1, None))
             self.assertIn("tcp://" + job.address("ps 0"), complaint)  # the reader knows of no shared memory
 
+    def test_a_frozen_server_does_not_answer_in_time(self):
+        with Job(("ps 0", "chief 0")) as job:
+            server = job.start("ps 0")
+            job.wait_until_it_listens(server)
+            server.signal(signal.SIGSTOP)
+            status, said, complaint = shoal_status("tcp://" + job.address("ps 0"))
+            self.assertEqual((status, said), (1, None))
+            self.assertIn("a process listens there but does not answer in time; is it stopped, or very busy?", complaint)
+
     def test_who_takes_the_connection_and_says_nothing_is_given_up(self):
         with socket.create_server(("127.0.0.1", 0)) as listener:
             address = f"127.0.0.1:{listener.getsockname()[1]}"

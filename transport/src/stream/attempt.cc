@@ -18,7 +18,8 @@ void Attempt::limit_handshake() {
   timer_.emplace(core_->io, options_.handshake_timeout);
   timer_->async_wait([self = shared_from_this()](const error_code& failed) {
     if (!failed && !self->done())
-      self->fail(unavailable(self->sentence("a process listens there but does not answer as Shoal does")));
+      self->fail(
+          unavailable(self->sentence("a process listens there but does not answer in time; is it stopped, or very busy?")));
   });
 }
 

@@ -45,9 +45,15 @@ std::optional<TrialReport> read_report(Storage& storage, const std::string& file
   TrialReport report;
   const auto interrupted = object->find("interrupted");
   report.interrupted = interrupted != object->end() && interrupted->is_boolean() && interrupted->get<bool>();
-  if (const auto step = object->find("global_step"); step != object->end() && step->is_number_integer()) {
-    report.step = step->get<int64_t>();
-  }
+  const auto last = object->find("last");
+  const bool has_last = last != object->end() && last->is_object();
+  const auto take_step = [&report](const json::Json& from) {
+    if (const auto step = from.find("global_step"); step != from.end() && step->is_number_integer()) {
+      report.step = step->get<int64_t>();
+    }
+  };
+  if (has_last) take_step(*last);  // A start that was interrupted before it trained reports no step of its own.
+  take_step(*object);
   for (const auto& [name, value] : object->items()) {
     const std::optional<double> number = number_in(value);
     if (!number) continue;
@@ -55,7 +61,7 @@ std::optional<TrialReport> read_report(Storage& storage, const std::string& file
     report.metrics.append(report.metrics.empty() ? "" : ", ").append(name);
   }
   // A metric that shares its name with another member of the report is only in `last`.
-  if (const auto last = object->find("last"); last != object->end() && last->is_object() && last->contains(metric)) {
+  if (has_last && last->contains(metric)) {
     if (const std::optional<double> number = number_in((*last)[metric])) report.value = number;
   }
   return report;

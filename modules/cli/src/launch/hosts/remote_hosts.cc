@@ -96,11 +96,19 @@ Session RemoteHosts::preparing_session(size_t host, const std::vector<std::strin
   return session;
 }
 
-Result<void> RemoteHosts::prepare(SignalInbox& inbox) {
+std::set<std::string> RemoteHosts::names_to_look_up() const {
   std::set<std::string> names;
+  // A task without peers connects to nobody.
+  const auto connects = [](const JobTask& task) { return task.has_address(); };
+  if (std::count_if(tasks_.begin(), tasks_.end(), connects) < 2) return names;
   for (const size_t host : used_) {
-    if (used_.size() > 1 && is_looked_up(options_.hosts[host].address)) names.insert(options_.hosts[host].address);
+    if (is_looked_up(options_.hosts[host].address)) names.insert(options_.hosts[host].address);
   }
+  return names;
+}
+
+Result<void> RemoteHosts::prepare(SignalInbox& inbox) {
+  const std::set<std::string> names = names_to_look_up();
   std::vector<Session> sessions;
   for (const size_t host : used_) sessions.push_back(preparing_session(host, {names.begin(), names.end()}));
   const auto outcomes = run_sessions(sessions, kPreparing, inbox);
@@ -141,10 +149,13 @@ Result<void> RemoteHosts::check_names(size_t host, const SessionOutcome& outcome
     const auto word = [&](size_t i) { return i < words.size() ? std::string(words[i]) : std::string(); };
     const std::string name = word(1), address = word(2);
     if (word(0) != "address") continue;
-    const std::string remedy = "; address=NUMBERS behind " + name + " in the list of hosts helps";
+    const auto of_name = [&](size_t other) { return options_.hosts[other].address == name; };
+    const auto owner = std::find_if(used_.begin(), used_.end(), of_name);
+    const std::string listed = owner == used_.end() ? name : options_.hosts[*owner].name;
+    const std::string remedy = "; address=NUMBERS behind " + listed + " in the list of hosts helps";
     if (address.empty()) return failed_precondition(here + ": does not know the name " + name + remedy);
     const bool loopback = address.starts_with("127.") || address == "::1";
-    if (loopback && name != "localhost") {
+    if (loopback && name != "localhost" && used_.size() > 1) {
       return failed_precondition(here + ": takes " + name + " for itself, " + address +
                                  " (see its /etc/hosts), where others do "
                                  "not reach it" +
@@ -224,7 +235,8 @@ std::vector<std::string> RemoteHosts::clean_up(const std::vector<size_t>& hosts,
     sessions.push_back(std::move(session));
   }
   std::vector<std::string> complaints;
-  const auto outcomes = run_sessions(sessions, kCleaning, inbox);
+  // A signal does not end the cleaning, which takes kCleaning at most: the copies of the program would stay on the hosts.
+  const auto outcomes = run_sessions(sessions, kCleaning, inbox, OnSignal::kGoOn);
   for (size_t i = 0; i < hosts.size(); ++i) {
     if (outcomes && (*outcomes)[i].said_of("removed")) continue;
     complaints.push_back(options_.hosts[hosts[i]].name + ": the folder " + folder_on(hosts[i]) + " may be left there");

@@ -56,6 +56,7 @@ class RemoteHosts final : public Machines {
   Program ssh(size_t host, const std::string& script) const;
   std::string folder_on(size_t host) const;
   std::string fresh_mark() const { return "shoal-" + storage_.unique_name(); }
+  std::set<std::string> names_to_look_up() const;
   Session preparing_session(size_t host, const std::vector<std::string>& addresses) const;
   Result<void> check(size_t host, const SessionOutcome& outcome);
   Result<void> check_names(size_t host, const SessionOutcome& outcome) const;

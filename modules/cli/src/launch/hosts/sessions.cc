@@ -73,7 +73,7 @@ std::optional<std::string> SessionOutcome::said_of(std::string_view verb) const 
 }
 
 Result<std::vector<SessionOutcome>> run_sessions(const std::vector<Session>& sessions, Duration patience,
-                                                 SignalInbox& inbox) {
+                                                 SignalInbox& inbox, OnSignal on_signal) {
   std::vector<OpenSession> open;
   open.reserve(sessions.size());
   for (const Session& session : sessions) {
@@ -90,7 +90,7 @@ Result<std::vector<SessionOutcome>> run_sessions(const std::vector<Session>& ses
       if (!session.is_over()) until = std::min(until.value_or(session.killed_at), session.killed_at);
     }
     wait_for_input(readers, until, writers);
-    if (asks_to_leave(inbox.take())) return cancelled();
+    if (asks_to_leave(inbox.take()) && on_signal == OnSignal::kGiveUp) return cancelled();
     for (OpenSession& session : open) go_on(session, patience);
   }
   std::vector<SessionOutcome> outcomes;

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Runs short ssh sessions with many hosts at once.
+#include <cstdint>
 #include <optional>
 #include <string>
 #include <string_view>
@@ -26,9 +27,12 @@ struct SessionOutcome {
   std::optional<std::string> said_of(std::string_view verb) const;
 };
 
+enum class OnSignal : uint8_t { kGiveUp, kGoOn };
+
 /// Runs the sessions to their ends. Returns the outcomes in the order of `sessions`. Kills a session that has not ended
-/// `patience` after its last input was sent. Cancelled: a signal asked this process to end, and all sessions were killed.
+/// `patience` after its last input was sent. Cancelled, only with kGiveUp: a signal asked this process to end, and all
+/// sessions were killed.
 Result<std::vector<SessionOutcome>> run_sessions(const std::vector<Session>& sessions, Duration patience,
-                                                 SignalInbox& inbox);
+                                                 SignalInbox& inbox, OnSignal on_signal = OnSignal::kGiveUp);
 
 }  // namespace shoal::cli::launch
