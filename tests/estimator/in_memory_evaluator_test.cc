@@ -185,7 +185,10 @@ TEST(LiveVariables, AreReadByNameWhereSomethingIsTrained) {
     return after_each_step([name](RunContext& run, const StepValues&) { run.variable(name); });
   };
   EXPECT_THAT(refusal([&] { estimator.train(points, {.steps = 1, .hooks = {reads("w")}}); }, ErrorKind::kNotFound),
-              HasSubstr("no variable w is trained"));
+              HasSubstr("no variable w is trained; there are: linear/bias, linear/kernel"));
+  EXPECT_THAT(
+      refusal([&] { estimator.train(points, {.steps = 1, .hooks = {reads("linear/kernels")}}); }, ErrorKind::kNotFound),
+      HasSubstr("no variable linear/kernels is trained; did you mean linear/kernel?; there are: linear/bias"));
   EXPECT_THAT(refusal([&] { (void)estimator.evaluate(test_points, {.hooks = {reads("linear/bias")}}); },
                       ErrorKind::kFailedPrecondition),
               HasSubstr("only training has variables that change"));

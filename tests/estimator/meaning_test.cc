@@ -3,6 +3,7 @@
 #include "shoal/graph/meaning.h"
 #include "fixture.h"
 #include "model/export_format.h"
+#include "model/rules.h"
 #include "shoal/checkpoint/manifest.h"
 #include "shoal/columns/statistics.h"
 #include "shoal/estimator/exported_model.h"
@@ -184,6 +185,27 @@ TEST_F(ChangedModel, RatesAndMeansAreTold) {
   place_.log.clear();
   place_.estimator(WoodModel{.mean_age = 12}).evaluate(all_woods);
   EXPECT_EQ(place_.log.count('W', "changed since"), 0);
+}
+
+TEST_F(ChangedModel, LayersOfOtherNamesAreTold) {
+  const auto model = [](const std::string& layer) {
+    return [layer](const Features& features, Mode mode) {
+      const auto scope = features.single().graph().scope(layer);
+      EstimatorSpec spec;
+      spec.mode = mode;
+      spec.loss = ops::reduce_mean(features.single());
+      if (mode == Mode::kTrain) spec.train_op = nn::train_op({});
+      return spec;
+    };
+  };
+  place_.estimator(model("p")).train(losses({1}), {.steps = 1});
+  place_.estimator(model("q")).train(losses({1}), {.steps = 1});
+  EXPECT_THAT(
+      place_.log.all('W'),
+      ::testing::Contains(::testing::EndsWith("/m/model.ckpt-1 was written: layers that are gone: p; new layers: q")));
+  EXPECT_EQ(rules_difference({{"constants of model_fn", "#1"}, {"constants of p", "#1"}, {"update rules", "#1"}},
+                             {{"constants of dense", "#2"}, {"update rules", "#2"}}),
+            "layers that are gone: p; new layers: dense; constants of model_fn, update rules");
 }
 
 TEST_F(ChangedModel, ExportsSayWhatTheyMean) {

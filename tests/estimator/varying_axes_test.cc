@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 // Inputs with axes whose sizes change from batch to batch (Estimator::vary).
 #include "fixture.h"
+#include "model/input_types.h"
 #include "shoal/estimator/exported_model.h"
 
 namespace shoal::testing {
@@ -166,6 +167,32 @@ TEST(VaryingAxes, OneNameIsOneSizeInABatch) {
               }),
               HasSubstr("input features/b is [2, 4]; axis 1 is time, which is 5 in another input of the batch"));
   EXPECT_THAT(refusal([&] { estimator.train(input({{2, 4}})); }), HasSubstr("axis 1 is time"));
+}
+
+TEST(InputNames, ABatchWithOthersSaysWhichAreMissingAndWhichAreTooMany) {
+  const auto batch = [](const std::vector<std::string>& names) {
+    data::Batch made;
+    for (const std::string& name : names) made.features.set(name, Tensor::zeros(DType::kFloat32, {2, 1}));
+    return made;
+  };
+  const InputTypes types = value_or_raise(input_types(batch({"area", "city", "rooms"}), {}));
+  const auto refused = [&](const data::Batch& other) {
+    const Result<SymbolSizes> sizes = sizes_in(other, types);
+    return sizes ? "nothing" : sizes.error().message();
+  };
+  EXPECT_EQ(refused(batch({"area", "city", "rooms"})), "nothing");
+  EXPECT_EQ(refused(batch({"city"})), "a batch lacks features/area, features/rooms; it has features/city");
+  EXPECT_EQ(refused(batch({"area", "city", "rooms", "when"})),
+            "a batch has features/when, which the model was not built for; it was built for features/area, features/city, "
+            "features/rooms");
+  EXPECT_EQ(refused(batch({"Area", "city", "rooms"})),
+            "a batch lacks features/area and has features/Area, which the model was not built for; it was built for "
+            "features/area, features/city, features/rooms");
+  data::Batch labelled = batch({"area", "city", "rooms"});
+  labelled.labels = Tensor::zeros(DType::kFloat32, {2});
+  EXPECT_EQ(refused(labelled), "a batch has labels, which the model was not built for");
+  const InputTypes with_labels = value_or_raise(input_types(labelled, {}));
+  EXPECT_EQ(sizes_in(batch({"area", "city", "rooms"}), with_labels).error().message(), "a batch lacks labels");
 }
 
 TEST(VaryingAxes, SaysWhatIsWrong) {

@@ -6,7 +6,9 @@
 #include <map>
 #include <string_view>
 
+#include "job/quote.h"
 #include "shoal/base/compute.h"
+#include "shoal/base/nearest_text.h"
 #include "shoal/cluster/poison.h"
 #include "state/row_codec.h"
 #include "state/row_sums.h"
@@ -170,7 +172,7 @@ class LocalStore final : public Store, private backends::UpdateApplier {
       if (segment.variable.name != name) continue;
       return TensorView{segment.variable.dtype, segment.variable.shape, weights_->data() + segment.offset};
     }
-    return not_found("no variable " + std::string(name) + " is trained");
+    return not_found(no_variable(std::string(name)));
   }
 
  private:
@@ -189,6 +191,12 @@ class LocalStore final : public Store, private backends::UpdateApplier {
     std::map<std::string_view, const Segment*> by_name;
     for (const Segment& segment : shard_.spec().segments) by_name.emplace(segment.variable.name, &segment);
     return by_name;
+  }
+
+  std::string no_variable(const std::string& name) const {
+    std::vector<std::string> names;
+    for (const auto& [known, unused] : segments_by_name()) names.emplace_back(known);
+    return "no variable " + name + " is trained" + did_you_mean(name, names) + "; there are: " + listed(names);
   }
 
   Result<void> bind_rows(const std::vector<std::string>& by_rows) {

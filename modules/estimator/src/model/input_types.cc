@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <utility>
+#include <vector>
 
 #include "shoal/base/names_text.h"
 #include "shoal/base/utf8.h"
@@ -79,12 +80,28 @@ std::string names_of(const auto& named, std::string_view part) {
   return names.empty() ? "nothing" : names;
 }
 
+/// The names of the entries of `named` whose names `others` lacks, as a list; empty if there are none.
+std::string names_beyond(const auto& named, const auto& others, std::string_view part) {
+  std::vector<std::string> names;
+  for (const auto& [name, unused] : named) {
+    const auto has_this_name = [&name = name](const auto& other) { return other.first == name; };
+    if (std::ranges::none_of(others, has_this_name)) names.push_back(input_name(part, name));
+  }
+  return comma_separated(names);
+}
+
 /// Checks the names of tensors. Tensors are bound by position, so the names must be those that the model was built for.
-Result<void> check_names(const data::TensorMap& tensors, const auto& types, std::string_view part) {
+Result<void> check_names(const data::TensorMap& tensors, const NamedTypes& types, std::string_view part) {
   const bool same = std::equal(tensors.begin(), tensors.end(), types.begin(), types.end(),
                                [](const auto& tensor, const auto& type) { return tensor.first == type.first; });
   if (same) return {};
-  return invalid_argument("a batch has " + names_of(tensors, part) + "; the model was built for " + names_of(types, part));
+  const std::string missing = names_beyond(types, tensors, part), surplus = names_beyond(tensors, types, part);
+  if (surplus.empty()) {
+    return invalid_argument("a batch lacks " + missing + (tensors.empty() ? "" : "; it has " + names_of(tensors, part)));
+  }
+  return invalid_argument("a batch " + (missing.empty() ? "" : "lacks " + missing + " and ") + "has " + surplus +
+                          ", which the model was not built for" +
+                          (types.empty() ? "" : "; it was built for " + names_of(types, part)));
 }
 
 }  // namespace

@@ -7,6 +7,7 @@
 
 #include "shoal/base/environment.h"
 #include "shoal/base/format.h"
+#include "shoal/base/names_text.h"
 #include "shoal/base/random.h"
 #include "shoal/graph/op.h"
 #include "shoal/graph/source.h"
@@ -18,6 +19,9 @@ namespace {
 constexpr int64_t kRulesVersion = 1;
 constexpr size_t kScopesMax = 64;  // The first 64 scopes have a hash each; all further scopes share one hash.
 constexpr char kHash = '#';        // The first character of a value that is a hash.
+// Names of entries: the constants of a layer ("constants of dense"), and three that stand for no layer.
+constexpr std::string_view kConstantsOf = "constants of ";
+constexpr std::string_view kModelFn = "model_fn", kFurtherLayers = "further layers", kTrainOp = "the train op";
 
 std::string hash_text(uint64_t hash) { return formatted("%c%016llx", kHash, static_cast<unsigned long long>(hash)); }
 
@@ -77,6 +81,15 @@ std::vector<const Node*> nodes_below(Value value) {
   return nodes;
 }
 
+std::string constants_of(std::string_view part) { return std::string(kConstantsOf).append(part); }
+
+/// The layer whose constants the entry `name` stands for; empty if it stands for anything else.
+std::string_view layer_in(std::string_view name) {
+  if (!name.starts_with(kConstantsOf)) return {};
+  const std::string_view part = name.substr(kConstantsOf.size());
+  return part == kModelFn || part == kFurtherLayers || part == kTrainOp ? std::string_view() : part;
+}
+
 /// Adds the constants that `loss` is computed from, by scope. Sorts nodes by name, so the building order has no effect.
 void add_constants(Value loss, ModelRules& rules) {
   std::vector<const Node*> nodes = nodes_below(loss);
@@ -85,9 +98,8 @@ void add_constants(Value loss, ModelRules& rules) {
   for (const Node* node : nodes) {
     if (is_named(source_of(node->op))) continue;
     const size_t slash = node->name.find('/');
-    std::string scope =
-        slash == std::string::npos ? "constants of model_fn" : "constants of " + node->name.substr(0, slash);
-    if (!scopes.contains(scope) && scopes.size() >= kScopesMax) scope = "constants of further layers";
+    std::string scope = constants_of(slash == std::string::npos ? kModelFn : std::string_view(node->name).substr(0, slash));
+    if (!scopes.contains(scope) && scopes.size() >= kScopesMax) scope = constants_of(kFurtherLayers);
     uint64_t& hash = scopes[scope];
     hash = fold_in(hash, hash_of(*node));
   }
@@ -152,7 +164,7 @@ void add_update_graph(Value loss, const nn::TrainOp& train_op, ModelRules& rules
   }
   uint64_t hash = 0;
   for (const auto& [name, node] : nodes) hash = fold_in(hash, hash_of(*node));
-  rules["constants of the train op"] = hash_text(hash);
+  rules[constants_of(kTrainOp)] = hash_text(hash);
 }
 
 /// The result of a user's function for `x`, as text; empty if the function throws.
@@ -242,15 +254,27 @@ Result<ModelRules> decode_rules(std::string_view text) {
 std::string rules_difference(const ModelRules& before, const ModelRules& now) {
   ModelRules all = now;
   all.insert(before.begin(), before.end());
-  std::string text;
+  std::vector<std::string_view> gone, added;  // Layers.
+  std::string rest;
   for (const auto& [name, unused] : all) {
     const auto was = before.find(name), is = now.find(name);
     const bool both = was != before.end() && is != now.end();
     if (both && was->second == is->second) continue;
-    text += (text.empty() ? "" : ", ") + name;
+    if (!both && !layer_in(name).empty()) {
+      (was != before.end() ? gone : added).push_back(layer_in(name));
+      continue;
+    }
+    rest += (rest.empty() ? "" : ", ") + name;
     const bool tells = both && was->second.find(kHash) == std::string::npos && is->second.find(kHash) == std::string::npos;
-    if (tells) text += " (" + was->second + " before, " + is->second + " now)";
+    if (tells) rest += " (" + was->second + " before, " + is->second + " now)";
   }
+  std::string text;
+  const auto append = [&text](std::string_view part, const std::string& names) {
+    if (!names.empty()) text.append(text.empty() ? "" : "; ").append(part).append(names);
+  };
+  append("layers that are gone: ", comma_separated(gone));
+  append("new layers: ", comma_separated(added));
+  append("", rest);
   return text;
 }
 

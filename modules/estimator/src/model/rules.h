@@ -38,7 +38,8 @@ std::string encode_rules(const ModelRules& rules);
 /// Reads the text of encode_rules(). DataLoss says what is wrong with any other text.
 Result<ModelRules> decode_rules(std::string_view text);
 
-/// Describes the differences: "constants of input_layer, learning_rate (0.1 before, 0.01 now)". Empty if there are none.
+/// Describes the differences: "layers that are gone: p; new layers: q; constants of input_layer, learning_rate (0.1 before,
+/// 0.01 now)". Empty if there are none.
 std::string rules_difference(const ModelRules& before, const ModelRules& now);
 
 }  // namespace shoal

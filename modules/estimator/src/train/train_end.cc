@@ -38,9 +38,9 @@ Task<Result<void>> TrainEnd::nothing_to_do() {
   const std::string at = " at global step " + std::to_string(step);
   if (folder_.run_has_ended()) {
     const checkpoint::EndReason reason = folder_.reason_at_start();
-    scope_.env.log().info(before + "the start " + host_of(scope_.config()).shoal_run + " (SHOAL_RUN) has ended" + at + " (" +
-                          std::string(checkpoint::to_string(reason)) + "); a start of another name, or of none, goes on " +
-                          "from there");
+    scope_.env.log().info(before + "the start " + host_of(scope_.config()).shoal_run + " (SHOAL_RUN) has ended" + at +
+                          " (" + std::string(checkpoint::to_string(reason)) +
+                          "); a start of another name, or of none, goes on " + "from there");
     end_ = {step, 0, reason};
   } else {
     scope_.env.log().info(
@@ -224,7 +224,9 @@ void TrainEnd::say_how_it_ended() {
   const std::string at = " at global step " + std::to_string(end_.global_step);
   const std::optional<cluster::JobEnd> end = has_servers() ? servers()->job_end() : std::nullopt;
   if (end && end->failed) return scope_.env.log().warning("training ended" + at + ": " + cluster::sentence(*end));
-  scope_.env.log().info("training finished" + at + " (" + std::string(checkpoint::to_string(end_.reason)) + ")");
+  const bool by_steps = end_.reason == checkpoint::EndReason::kMaxSteps && scope_.request.steps;
+  const std::string reason(by_steps ? "steps" : checkpoint::to_string(end_.reason));
+  scope_.env.log().info("training finished" + at + " (" + reason + ")");
   const std::optional<int64_t>& max_steps = folder_.max_steps();
   const bool short_of_it = max_steps && end_.iterations > 0 && int64_t(end_.global_step) < *max_steps;
   if (scope_.leads() && short_of_it && end_.reason == checkpoint::EndReason::kEndOfInput) {
