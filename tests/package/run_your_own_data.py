@@ -81,8 +81,9 @@ def main(page, program, shoal, mnist):
                     ("tar", "a.tar"): ['feature "": uint8 [9, 9, 1]', "3 elements"],
                     ("json", "a.jsonl"): ['feature "scores": float32 [2]', 'feature "text": string []', "2 elements"],
                     ("numpy", "a.npy"): ['feature "": float32 [3]', "5 elements"]}
+        expected["numbers", "1000"] = ['feature "": float32 []', "1000 elements"]
         for (kind, file), said in expected.items():
-            ended = subprocess.run([program, kind, str(folder / file)], text=True, capture_output=True, timeout=60, check=False)
+            ended = subprocess.run([program, kind, file], cwd=folder, text=True, capture_output=True, timeout=60, check=False)
             if ended.stdout.splitlines() != said:
                 sys.exit(f"{kind}: {ended.stdout}{ended.stderr}\nand not {said}")
         ended = subprocess.run([program, "tfrecord", str(folder / "*.tfrecord")], text=True, capture_output=True, timeout=60, check=False)

@@ -11,6 +11,7 @@
 #include <memory>
 #include <optional>
 #include <string>
+#include <type_traits>
 #include <vector>
 
 #include "shoal/base/environment.h"
@@ -140,13 +141,28 @@ class Dataset {
   /// The numbers begin, begin + step, ... before end, int64 scalars. Raises InvalidArgument for step 0.
   static Dataset range(int64_t begin, int64_t end, int64_t step = 1);
   static Dataset range(int64_t end) { return range(0, end); }
-  /// The elements that a generator makes; each pass calls `open` once for its generator. Cannot be resumed: save() fails
-  /// with FailedPrecondition.
+  /// The elements that a generator makes. `open` is called once for each pass; it returns the pass's generator, a function
+  /// that fills one element at each call:
+  ///
+  ///   Dataset::from_generator([] {
+  ///     return [i = 0](data::Element& one) mutable -> shoal::Result<bool> {
+  ///       if (i == 1000) return false;
+  ///       one.features = shoal::Tensor::scalar(float(i++));
+  ///       return true; }; })
+  ///
+  /// Cannot be resumed: save() fails with FailedPrecondition.
   static Dataset from_generator(std::function<GeneratorFn()> open, GeneratorOptions options = {});
   /// Like the function above, for a generator that is slow or may wait. The token `stop` tells it that the training was
   /// cancelled, or that no more elements are wanted. The generator then returns shoal::cancelled(), or false, and the
   /// element counts as not yet made. (A cancelled training has to wait until a generator without a token returns.)
   static Dataset from_generator(std::function<GeneratorFn(StopToken stop)> open, GeneratorOptions options = {});
+  /// Refuses, at compile time, a generator in the place of the function that opens it.
+  template <class F>
+  requires(std::is_invocable_r_v<Result<bool>, F&, Element&>) static void from_generator(F, GeneratorOptions = {}) {
+    static_assert(sizeof(F) == 0,
+                  "from_generator takes a function that opens a pass and returns the generator: "
+                  "[] { return [](data::Element& one) mutable -> shoal::Result<bool> { ... }; }");
+  }
   /// As from_generator(), but can be resumed: open_at(n) must return a generator that starts with element n.
   static Dataset from_resumable_generator(std::function<GeneratorFn(int64_t first)> open_at, GeneratorOptions options = {});
   static Dataset from_resumable_generator(std::function<GeneratorFn(int64_t first, StopToken stop)> open_at,
