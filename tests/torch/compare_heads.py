@@ -50,12 +50,12 @@ def mean(values, weights):
 
 
 def classes_of(probabilities):
-    """The class of each probability: 32 to each halving of p, or of 1 - p, by a float32's exponent and first five bits."""
-    side = (40 << 5) + 1
+    """The class of each probability: 2048 to each halving of p, or of 1 - p, by a float32's exponent and first eleven bits."""
+    side = (40 << 11) + 1
 
     def below_half(p):
-        bits = p.astype(numpy.float32).view(numpy.uint32).astype(numpy.int64) >> 18
-        half = int(numpy.float32(0.5).view(numpy.uint32)) >> 18
+        bits = p.astype(numpy.float32).view(numpy.uint32).astype(numpy.int64) >> 12
+        half = int(numpy.float32(0.5).view(numpy.uint32)) >> 12
         return numpy.maximum(0, side - 1 - (half - bits))
 
     p = probabilities.astype(numpy.float32)
@@ -86,7 +86,7 @@ def compare_areas(name, metrics, labels, probabilities, weights, suffix=""):
         flat = labels.reshape(-1), probabilities.reshape(-1)
         each = numpy.repeat(weights, labels.size // weights.size)
         compare(f"{name} auc{suffix} of scikit-learn", metrics["auc" + suffix],
-                sklearn_metrics.roc_auc_score(*flat, sample_weight=each), 0.01)
+                sklearn_metrics.roc_auc_score(*flat, sample_weight=each), 0.001)
         compare(f"{name} auc_precision_recall{suffix} of scikit-learn", metrics["auc_precision_recall" + suffix],
                 sklearn_metrics.average_precision_score(*flat, sample_weight=each), 0.01)
 
