@@ -6,7 +6,8 @@ usage: check_api.py ROOT        prints every breach and ends with status 1 if th
 """
 import pathlib
 import re
-import sys
+
+from end_with import end_with
 
 PAGE = pathlib.PurePath("docs/api.md")
 ALL = "shoal/shoal.h"
@@ -57,11 +58,5 @@ def breaches(root):
             yield f"{PAGE}: {header} has no row, and a program that includes {ALL} has it"
 
 
-def main():
-    found = list(breaches(pathlib.Path(sys.argv[1])))
-    print("\n".join(found))
-    return 1 if found else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    end_with(breaches)

@@ -5,8 +5,7 @@ copied out of the tree takes it along. Texts, data, and configurations of tools 
 
 usage: check_licences.py ROOT        prints every file without it and ends with status 1 if there is one
 """
-import pathlib
-import sys
+from end_with import end_with
 
 LINE = "SPDX-License-Identifier: Apache-2.0"
 SUFFIXES = (".cc", ".h", ".fbs", ".py", ".cmake", ".in", ".map")
@@ -40,11 +39,5 @@ def breaches(root):
             yield f"{path.relative_to(root)}:1: write \"{LINE}\" as a comment into the first line, or behind #!"
 
 
-def main():
-    found = list(breaches(pathlib.Path(sys.argv[1])))
-    print("\n".join(found))
-    return 1 if found else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    end_with(breaches)

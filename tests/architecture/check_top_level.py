@@ -4,8 +4,7 @@
 
 usage: check_top_level.py ROOT        prints every other name and ends with status 1 if there is one
 """
-import pathlib
-import sys
+from end_with import end_with
 
 FOLDERS = {"backends", "bench", "docs", "examples", "modules", "tests", "toolchains", "transport"}
 FILES = {"CHANGELOG.md", "CMakeLists.txt", "CMakePresets.json", "LICENSE", "README.md", "dev"}
@@ -19,11 +18,5 @@ def breaches(root):
             yield f"{path.name}: does not belong to the top level; move it, or add it here"
 
 
-def main():
-    found = list(breaches(pathlib.Path(sys.argv[1])))
-    print("\n".join(found))
-    return 1 if found else 0
-
-
 if __name__ == "__main__":
-    sys.exit(main())
+    end_with(breaches)

@@ -1,14 +1,13 @@
 // SPDX-License-Identifier: Apache-2.0
 // Exports with a file in another form: their files, obstacles that are named before training, and the proof that the file
 // computes Shoal's predictions.
-#include <sys/resource.h>
 
-#include <csignal>
 #include <cstdio>
 #include <cstdlib>
 #include <cstring>
 #include <nlohmann/json.hpp>
 
+#include "../base/file_size_limit.h"
 #include "exported_classifier.h"
 #include "model/export_format.h"
 #include "shoal/estimator/eval_listener.h"
@@ -97,26 +96,6 @@ TEST_F(OnnxExport, ASignatureHasItsOutputsAlone) {
               AllOf(HasSubstr("\"translate\""), HasSubstr("serving_default, classification, predict")));
   EXPECT_FALSE(std::filesystem::exists(place.folder / "none.onnx"));
 }
-
-/// While an object of this class lives, files cannot grow beyond so many bytes, as on a disk that is full.
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(uint64_t bytes) : signal_(std::signal(SIGXFSZ, SIG_IGN)) {
-    EXPECT_EQ(::getrlimit(RLIMIT_FSIZE, &before_), 0);
-    const rlimit limit{rlim_t(bytes), before_.rlim_max};
-    EXPECT_EQ(::setrlimit(RLIMIT_FSIZE, &limit), 0);
-  }
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, signal_);
-  }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-
- private:
-  void (*const signal_)(int);
-  rlimit before_{};
-};
 
 TEST_F(OnnxExport, FilesThatDoNotFitLeaveNothingBehind) {
   const std::string folder = write(), good = place.folder / "good", full = place.folder / "deep";

@@ -4,12 +4,11 @@
 
 #include <fcntl.h>
 #include <sys/mman.h>
-#include <sys/resource.h>
 #include <unistd.h>
 
-#include <csignal>
 #include <cstring>
 
+#include "../base/file_size_limit.h"
 #include "meeting.h"
 
 namespace shoal::transport::shm {
@@ -99,27 +98,6 @@ TEST(SharedMemory, RetiredBlocksAreNotHandedOutAgain) {
     }
   }
 }
-
-/// While it lives, files that this process writes, and segments, have at most `bytes` bytes (ulimit -f).
-class FileSizeLimit {
- public:
-  explicit FileSizeLimit(uint64_t bytes) : signal_(std::signal(SIGXFSZ, SIG_IGN)) {
-    ::getrlimit(RLIMIT_FSIZE, &before_);
-    rlimit limit = before_;
-    limit.rlim_cur = bytes;
-    ::setrlimit(RLIMIT_FSIZE, &limit);
-  }
-  ~FileSizeLimit() {
-    ::setrlimit(RLIMIT_FSIZE, &before_);
-    std::signal(SIGXFSZ, signal_);
-  }
-  FileSizeLimit(const FileSizeLimit&) = delete;
-  FileSizeLimit& operator=(const FileSizeLimit&) = delete;
-
- private:
-  rlimit before_{};
-  void (*signal_)(int);
-};
 
 TEST(SharedMemory, SaysWhichLimitItHasMet) {
   const auto pool = BufferPool::create();

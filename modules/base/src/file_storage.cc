@@ -172,7 +172,7 @@ struct LockFile {
   bool is_writable = true;
 };
 
-/// Opens the file of a lock. If another user has made it, this one may often only read it, which is enough for a lock.
+/// Opens the file of a lock for writing. If another user owns the file, opens it for reading, which is enough for a lock.
 Result<LockFile> open_lock_file(const std::string& path) {
   SHOAL_TRY_VOID(check_path(path));
   const int descriptor = retry_interrupted([&] { return ::open(path.c_str(), O_RDWR | O_CREAT | O_CLOEXEC, 0666); });
@@ -201,7 +201,7 @@ Result<std::unique_ptr<StorageLock>> lock_file(const std::string& path, std::str
     const std::string holder = first_line_of(descriptor);
     return unavailable(path + " is held by " + (holder.empty() ? "another process" : holder));
   }
-  if (!file.is_writable) return lock;  // The note stays that of an earlier holder.
+  if (!file.is_writable) return lock;  // The file keeps the note of an earlier holder, since this process cannot write it.
   const std::string line = std::string(note) + "\n";
   if (::ftruncate(descriptor, 0) != 0 ||
       retry_interrupted([&] { return ::pwrite(descriptor, line.data(), line.size(), 0); }) != ssize_t(line.size()))

@@ -42,7 +42,7 @@ Result<std::vector<std::string>> candidates(Storage& storage, const std::string&
 }  // namespace
 
 Result<std::unique_ptr<Reader>> open_latest(Storage& storage, const std::string& model_dir) {
-  constexpr int kTries = 100;  // Bounds a race that this task loses again and again.
+  constexpr int kTries = 100;  // In case other tasks delete checkpoints faster than this one opens them.
   std::string before;
   for (int tries = 1;; ++tries) {
     SHOAL_TRY(const std::optional<PointerFile> pointer, read_pointer(storage, model_dir));

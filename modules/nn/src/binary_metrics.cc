@@ -93,7 +93,7 @@ double area_under_precision_recall(std::span<const double> totals) {
 }
 
 /// Counts right and wrong predictions at thresholds that divide [0, 1] evenly. A probability in the same histogram bin as a
-/// threshold is taken to be above that threshold. So a threshold is exact to the width of a bin, which is 1/8192 at most.
+/// threshold counts as above the threshold. So each threshold is off by less than the width of a bin, at most 1/8192.
 MetricFigure precision_recall_figure(std::span<const double> totals) {
   constexpr size_t kThresholds = 101;
   enum Row : size_t { kTp, kFp, kTn, kFn, kPrecision, kRecall, kRows };

@@ -5,11 +5,10 @@ import json
 import re
 import signal
 import socket
-import time
 import unittest
 
 from hosts import HostsTest
-from job import FOREVER, POLL_SECONDS, SCALE, SECONDS_MAX, Job
+from job import FOREVER, SCALE, SECONDS_MAX, Job
 from sshd import MACHINES
 
 STEP = r"\[chief 0\] .*at step (\d+)"
@@ -109,9 +108,12 @@ class Hosts(HostsTest):
                                 self.trainee(job, "--steps", str(FOREVER), "--step-ms", "5", "--save-checkpoints-steps", str(FOREVER)))
             launch.wait_for(STEP)
             self.assertTrue(list(self.tmp.glob("shoal-launch-*/trainee")))
-            while launch.runs():
+
+            def ends_under_signals():
                 launch.signal(signal.SIGTERM)
-                time.sleep(POLL_SECONDS)
+                return not launch.runs()
+
+            self.wait_until(ends_under_signals, "the launcher did not end")
             self.assertNotIn("may be left there", launch.text())
         self.expect_nothing_left()
 

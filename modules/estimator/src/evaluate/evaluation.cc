@@ -169,7 +169,7 @@ Result<void> EvaluationRun::one_batch(data::Batch& batch) {
   return {};
 }
 
-/// Adds a batch to each metric. `fetched` begins with the values of their inputs.
+/// Adds a batch to each metric. `fetched` begins with the inputs of the first metric, then those of the second, and so on.
 Result<void> EvaluationRun::add_to_metrics(std::span<const TensorView> fetched) {
   for (size_t i = 0; i < accumulators_.size(); ++i) {
     const auto& [name, metric] = model_.spec().eval_metrics[i];

@@ -40,7 +40,7 @@ Task<Result<void>> TrainEnd::nothing_to_do() {
     const checkpoint::EndReason reason = folder_.reason_at_start();
     scope_.env.log().info(before + "the start " + host_of(scope_.config()).shoal_run + " (SHOAL_RUN) has ended" + at +
                           " (" + std::string(checkpoint::to_string(reason)) +
-                          "); a start of another name, or of none, goes on " + "from there");
+                          "); a start of another name, or of none, goes on from there");
     end_ = {step, 0, reason};
   } else {
     scope_.env.log().info(

@@ -54,8 +54,8 @@ struct FileInfo {
 /// Errors name the path and the cause: NotFound (no such file), Unavailable (disk full, input/output error),
 /// FailedPrecondition (not permitted, read-only), InvalidArgument (the text is no path: check_path()).
 ///
-/// Functions must not throw, in a program's own Storage, files and locks either: they return an error, for example
-/// unavailable("store://jobs/7: the server does not answer"), and catch the exceptions of what they call.
+/// The functions of a program's own Storage, and those of its files and locks, must not throw. They return an error, such
+/// as unavailable("store://jobs/7: the server does not answer"), and catch the exceptions of functions that they call.
 class Storage {
  public:
   virtual ~Storage() = default;

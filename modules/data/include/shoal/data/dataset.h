@@ -141,8 +141,8 @@ class Dataset {
   /// The numbers begin, begin + step, ... before end, int64 scalars. Raises InvalidArgument for step 0.
   static Dataset range(int64_t begin, int64_t end, int64_t step = 1);
   static Dataset range(int64_t end) { return range(0, end); }
-  /// The elements that a generator makes. `open` is called once for each pass; it returns the pass's generator, a function
-  /// that fills one element at each call:
+  /// A dataset of the elements that a generator makes. Each pass calls `open` once. `open` returns the generator of this
+  /// pass: a function that fills one element in each call, and returns false when there are no more elements.
   ///
   ///   Dataset::from_generator([] {
   ///     return [i = 0](data::Element& one) mutable -> shoal::Result<bool> {

@@ -23,7 +23,7 @@ struct MultiHeadAttentionOptions {
   /// matrix for all heads.
   InitializerSpec kernel_initializer = glorot_uniform();
   InitializerSpec bias_initializer = zeros();
-  /// A penalty on the weights. Heads add it to the loss; to a loss of your own, add nn::regularization_loss(graph).
+  /// A penalty on the weights. Heads add this penalty to their loss. Add nn::regularization_loss(graph) to your own loss.
   Regularizer kernel_regularizer = {};
   bool trainable = true;
   /// The scope of the variables; a second layer gets "attention_1".

@@ -24,7 +24,7 @@ struct Conv2dOptions {
   bool use_bias = true;
   InitializerSpec kernel_initializer = glorot_uniform();
   InitializerSpec bias_initializer = zeros();
-  /// Penalties on the weights. Heads add them to the loss; to a loss of your own, add nn::regularization_loss(graph).
+  /// Penalties on the weights. Heads add these penalties to their loss. Add nn::regularization_loss(graph) to your own loss.
   Regularizer kernel_regularizer = {};
   Regularizer bias_regularizer = {};
   bool trainable = true;
@@ -53,7 +53,7 @@ struct DepthwiseConv2dOptions {
   bool use_bias = true;
   InitializerSpec kernel_initializer = glorot_uniform();
   InitializerSpec bias_initializer = zeros();
-  /// Penalties on the weights. Heads add them to the loss; to a loss of your own, add nn::regularization_loss(graph).
+  /// Penalties on the weights. Heads add these penalties to their loss. Add nn::regularization_loss(graph) to your own loss.
   Regularizer kernel_regularizer = {};
   Regularizer bias_regularizer = {};
   bool trainable = true;
@@ -76,7 +76,7 @@ struct Conv1dOptions {
   bool use_bias = true;
   InitializerSpec kernel_initializer = glorot_uniform();
   InitializerSpec bias_initializer = zeros();
-  /// Penalties on the weights. Heads add them to the loss; to a loss of your own, add nn::regularization_loss(graph).
+  /// Penalties on the weights. Heads add these penalties to their loss. Add nn::regularization_loss(graph) to your own loss.
   Regularizer kernel_regularizer = {};
   Regularizer bias_regularizer = {};
   bool trainable = true;
@@ -105,7 +105,7 @@ struct Conv2dTransposeOptions {
   bool use_bias = true;
   InitializerSpec kernel_initializer = glorot_uniform();
   InitializerSpec bias_initializer = zeros();
-  /// Penalties on the weights. Heads add them to the loss; to a loss of your own, add nn::regularization_loss(graph).
+  /// Penalties on the weights. Heads add these penalties to their loss. Add nn::regularization_loss(graph) to your own loss.
   Regularizer kernel_regularizer = {};
   Regularizer bias_regularizer = {};
   bool trainable = true;

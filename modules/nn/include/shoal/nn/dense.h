@@ -17,7 +17,7 @@ struct DenseOptions {
   bool use_bias = true;
   InitializerSpec kernel_initializer = glorot_uniform();
   InitializerSpec bias_initializer = zeros();
-  /// Penalties on the weights. Heads add them to the loss; to a loss of your own, add nn::regularization_loss(graph).
+  /// Penalties on the weights. Heads add these penalties to their loss. Add nn::regularization_loss(graph) to your own loss.
   Regularizer kernel_regularizer = {};
   Regularizer bias_regularizer = {};
   bool trainable = true;

@@ -90,8 +90,8 @@ struct ReduceLossOptions {
 /// InvalidArgument, naming both shapes, if losses and weights do not fit.
 Value reduce_loss(Value losses, const ReduceLossOptions& options = {});
 
-/// The sum of the graph's regularization losses (regularizer.h), a scalar; an invalid Value if there are none. Heads add it
-/// to their loss; add it to a loss of your own.
+/// The sum of the graph's regularization losses (regularizer.h), a scalar; an invalid Value if there are none. Heads add this
+/// sum to their loss. If your loss comes from no head, add this sum to it.
 Value regularization_loss(Graph& graph);
 
 }  // namespace shoal::nn

@@ -23,7 +23,7 @@ struct LstmOptions {
   InitializerSpec kernel_initializer = glorot_uniform();
   InitializerSpec recurrent_initializer = glorot_uniform();
   InitializerSpec bias_initializer = zeros();
-  /// Penalties on the weights. Heads add them to the loss; to a loss of your own, add nn::regularization_loss(graph).
+  /// Penalties on the weights. Heads add these penalties to their loss. Add nn::regularization_loss(graph) to your own loss.
   Regularizer kernel_regularizer = {};
   Regularizer recurrent_regularizer = {};
   bool trainable = true;
@@ -47,7 +47,7 @@ struct GruOptions {
   InitializerSpec kernel_initializer = glorot_uniform();
   InitializerSpec recurrent_initializer = glorot_uniform();
   InitializerSpec bias_initializer = zeros();
-  /// Penalties on the weights. Heads add them to the loss; to a loss of your own, add nn::regularization_loss(graph).
+  /// Penalties on the weights. Heads add these penalties to their loss. Add nn::regularization_loss(graph) to your own loss.
   Regularizer kernel_regularizer = {};
   Regularizer recurrent_regularizer = {};
   bool trainable = true;

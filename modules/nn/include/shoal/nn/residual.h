@@ -18,7 +18,7 @@ struct ResidualBlockOptions {
   int64_t filters = 0;  ///< Output channels, >= 1. There is no default.
   Extent strides = 1;   ///< The strides of the first convolution and of the shortcut.
   InitializerSpec kernel_initializer = he_normal();
-  /// A penalty on the weights. Heads add it to the loss; to a loss of your own, add nn::regularization_loss(graph).
+  /// A penalty on the weights. Heads add this penalty to their loss. Add nn::regularization_loss(graph) to your own loss.
   Regularizer kernel_regularizer = {};
   double decay = 0.99;  ///< The decay and, below, the epsilon of the batch normalizations.
   double epsilon = 1e-3;

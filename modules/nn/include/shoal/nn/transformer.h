@@ -41,7 +41,7 @@ struct TransformerBlockOptions {
   Value lengths = {};
   Activation activation = Activation::kGelu;
   InitializerSpec kernel_initializer = glorot_uniform();
-  /// A penalty on the weights. Heads add it to the loss; to a loss of your own, add nn::regularization_loss(graph).
+  /// A penalty on the weights. Heads add this penalty to their loss. Add nn::regularization_loss(graph) to your own loss.
   Regularizer kernel_regularizer = {};
   bool trainable = true;
   std::string name = "block";  ///< The scope of the variables; a second layer gets "block_1".
