@@ -87,6 +87,16 @@ class CheckSkips(unittest.TestCase):
         with self.assertRaises(check_skips.Unreadable):
             self.wrong([skipped("a", "x")], "seldom | a | x | y")
 
+    def test_scripts_whose_cases_may_skip_say_why(self):
+        tests = pathlib.Path(__file__).resolve().parents[1]
+        silent = []
+        for script in tests.rglob("*_test.py"):
+            text = script.read_text()
+            if script != pathlib.Path(__file__).resolve() and ("skipTest(" in text or "unittest.skip" in text):
+                if "verbosity=2" not in text:  # else unittest prints an s in place of the reason
+                    silent.append(str(script.relative_to(tests)))
+        self.assertEqual([], silent)
+
 
 if __name__ == "__main__":
     unittest.main()

@@ -365,4 +365,4 @@ class Garbage(InFolder):
 
 
 if __name__ == "__main__":
-    unittest.main()
+    unittest.main(verbosity=2)

@@ -360,9 +360,7 @@ class Secrets(Programs):
 
 
 if __name__ == "__main__":
-    run = unittest.main(argv=[sys.argv[0], *sys.argv[4:]], exit=False).result
+    run = unittest.main(argv=[sys.argv[0], *sys.argv[4:]], exit=False, verbosity=2).result
     if not run.wasSuccessful():
         sys.exit(1)
-    for _, reason in run.skipped:
-        print(f"skipped: {reason}")
     sys.exit(77 if len(run.skipped) == run.testsRun else 0)
