@@ -5,10 +5,14 @@
 #include <bit>
 #include <cmath>
 #include <limits>
+#include <map>
+#include <sstream>
 
 #include "collecting.h"
 #include "csv_number.h"
 #include "csv_text.h"
+#include "other_programs.h"
+#include "shoal/base/cpu.h"
 #include "shoal/base/random.h"
 #include "shoal/data/csv_columns.h"
 #include "shoal/data/csv_reader.h"
@@ -45,6 +49,77 @@ TEST(CsvNumbers, AreRoundedToTheNearestFloat32) {
     EXPECT_FALSE(field_number<float>(none)) << none;
     EXPECT_FALSE(field_number<int64_t>(none)) << none;
   }
+}
+
+/// The digits decide: a double does not tell 2^53 from 2^53 + 1, and has no room for small fractions beside large numbers.
+TEST(CsvNumbers, AreWholeByTheirDigits) {
+  const ComputeMode mode;  // In it, doubles below 2^-1022 count as 0.
+  const std::vector<std::pair<const char*, int64_t>> whole = {{"9007199254740993e0", 9007199254740993},
+                                                              {"900719925474099.3e1", 9007199254740993},
+                                                              {"9.007199254740993e15", 9007199254740993},
+                                                              {"-9.007199254740993E+15", -9007199254740993},
+                                                              {"9007199254740993.000", 9007199254740993},
+                                                              {"90071992547409930e-1", 9007199254740993},
+                                                              {"9.223372036854775807e18", INT64_MAX},
+                                                              {"-9.223372036854775808e18", INT64_MIN},
+                                                              {"0.000007e6", 7},
+                                                              {".7e1", 7},
+                                                              {"-7.", -7},
+                                                              {"-.0", 0},
+                                                              {"0e999999999999999999999", 0},
+                                                              {"0.0e-999999999999999999999", 0},
+                                                              {"1e0018", 1000000000000000000}};
+  for (const auto& [text, number] : whole) EXPECT_EQ(field_number<int64_t>(text), number) << text;
+  for (const char* fraction : {"9007199254740992.5", "4503599627370496.3", "4.9e-324", "1e-310", "1e-400", "7e-1",
+                               "0.00000001", "1e-999999999999999999999", "123456789012345678901234567890.5"}) {
+    EXPECT_EQ(field_number<int64_t>(fraction), std::nullopt) << fraction;
+    EXPECT_TRUE(has_fraction(fraction)) << fraction;
+  }
+  for (const char* beyond : {"9223372036854775808e0", "9.223372036854775808e18", "-9.223372036854775809e18", "1e19",
+                             "1e400", "1e999999999999999999999"}) {
+    EXPECT_EQ(field_number<int64_t>(beyond), std::nullopt) << beyond;
+    EXPECT_FALSE(has_fraction(beyond)) << beyond;
+  }
+  EXPECT_EQ(field_number<int32_t>("2147483647e0"), INT32_MAX);
+  EXPECT_EQ(field_number<int32_t>("-2147483648.0"), INT32_MIN);
+  EXPECT_EQ(field_number<int32_t>("2147483648e0"), std::nullopt);
+  for (const char* none : {"1e", "1e+", "1e+-5", "e5", ".e5", "-", "-.", "1.5.2", "1e5.5", "--1e5", "-+1e5", "1 e5"}) {
+    EXPECT_EQ(field_number<int64_t>(none), std::nullopt) << none;
+    EXPECT_FALSE(has_fraction(none)) << none;
+  }
+}
+
+TEST(CsvNumbers, AreWholeWherePythonsDecimalSaysSo) {
+  RandomStream random(RandomKey{53});
+  std::vector<std::string> texts;
+  for (int i = 0; i < 20'000; ++i) {
+    // A number near an edge, or any digits, with the point moved and the exponent that undoes it, or nearly so.
+    const uint64_t edges[] = {uint64_t(1) << 53, uint64_t(1) << 63, uint64_t(1) << 31, 0, random.next_u64()};
+    std::string digits = std::to_string(edges[random.below(5)] + random.below(5) - (i % 2));
+    if (random.below(4) == 0) digits += std::string(random.below(30), '0');
+    if (random.below(4) == 0) digits.insert(0, std::string(random.below(30), '0'));
+    const size_t moved = random.below(digits.size() + 1);
+    const int64_t exponent = int64_t(moved) + (random.below(4) == 0 ? int64_t(random.below(7)) - 3 : 0);
+    std::string text = random.below(3) == 0 ? "-" : "";
+    text += digits.substr(0, digits.size() - moved) + "." + digits.substr(digits.size() - moved);
+    if (exponent != 0 || random.below(2) == 0) text += "e" + std::to_string(exponent);
+    texts.push_back(text);
+  }
+  const TemporaryFolder folder;
+  std::string lines;
+  for (const std::string& text : texts) lines += text + "\n";
+  const std::string answers = output_of(python("whole_numbers.py") + folder.write("texts", lines) + " 2>&1");
+  std::istringstream expected(answers);
+  std::map<std::string, int> seen;
+  for (const std::string& text : texts) {
+    std::string answer;
+    ASSERT_TRUE(std::getline(expected, answer)) << text;
+    const auto number = field_number<int64_t>(text);
+    const std::string ours = number ? std::to_string(*number) : has_fraction(text) ? "fraction" : "beyond";
+    ASSERT_EQ(ours, answer) << text;
+    ++seen[number ? "whole" : ours];
+  }
+  for (const char* kind : {"whole", "fraction", "beyond"}) EXPECT_GT(seen[kind], 1000) << kind;
 }
 
 TEST(CsvNumbers, KnowWhichWholeNumbersFloat32Changes) {

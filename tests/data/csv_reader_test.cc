@@ -166,7 +166,10 @@ TEST(CsvReader, AWholeNumberMayHaveAFractionOfZero) {
   EXPECT_EQ(whole("9223372036854775807.0"), "9223372036854775807");  // Beyond what a double holds.
   EXPECT_EQ(whole("70.5"), "it has a fraction, so the column has to be float32");
   EXPECT_THAT(whole("9223372036854775808"), HasSubstr("it is beyond the range of int64"));
-  EXPECT_THAT(whole("1e17"), HasSubstr("it is beyond the range of what is read exactly, 2^53"));
+  EXPECT_EQ(whole("1e17"), "100000000000000000");
+  EXPECT_EQ(whole("9007199254740992.5"), "it has a fraction, so the column has to be float32");
+  EXPECT_EQ(whole("1e-400"), "it has a fraction, so the column has to be float32");
+  EXPECT_THAT(whole("1e19"), HasSubstr("it is beyond the range of int64"));
   EXPECT_EQ(whole("inf"), "a column with such values has to be float32");
   EXPECT_EQ(as_number<int32_t>("70.0", DType::kInt32), "70");
   EXPECT_THAT(as_number<int32_t>("3e9", DType::kInt32), HasSubstr("it is beyond the range of int32"));

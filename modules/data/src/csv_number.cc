@@ -4,6 +4,8 @@
 #include <algorithm>
 #include <array>
 #include <charconv>
+#include <cmath>
+#include <limits>
 
 namespace shoal::data {
 namespace {
@@ -18,18 +20,59 @@ std::string without(std::string_view field, std::string_view characters) {
   return text;
 }
 
+/// A decimal number, taken apart: the digits before its point, those behind it, and its exponent.
+struct Decimal {
+  bool minus = false;
+  std::string_view whole, fraction;
+  int64_t exponent = 0;  ///< At most 2^40 from 0, which is more than any type's exponent; sums with it do not overflow.
+
+  char digit(size_t index) const { return index < whole.size() ? whole[index] : fraction[index - whole.size()]; }
+  size_t digits() const { return whole.size() + fraction.size(); }
+  /// The power of ten by which digit `index` of whole and fraction is multiplied.
+  int64_t power_of(size_t index) const { return int64_t(whole.size()) - 1 - int64_t(index) + exponent; }
+};
+
+bool all_digits(std::string_view text) { return text.find_first_not_of(kDigits) == std::string_view::npos; }
+
+/// Takes apart "-70.5e3" and its like; nothing for a text that is no decimal number.
+std::optional<Decimal> decimal_from(std::string_view text) {
+  constexpr int64_t kExponentMax = int64_t(1) << 40;
+  Decimal number;
+  number.minus = text.starts_with('-');
+  text.remove_prefix(number.minus);
+  const size_t mark = std::min(text.find_first_of("eE"), text.size());
+  const std::string_view mantissa = text.substr(0, mark);
+  const size_t point = std::min(mantissa.find('.'), mantissa.size());
+  number.whole = mantissa.substr(0, point);
+  number.fraction = mantissa.substr(std::min(point + 1, mantissa.size()));
+  if (number.digits() == 0 || !all_digits(number.whole) || !all_digits(number.fraction)) return std::nullopt;
+  if (mark == text.size()) return number;
+  const auto exponent = clamped_number_from<int64_t>(without_plus(text.substr(mark + 1)));
+  if (!exponent) return std::nullopt;
+  number.exponent = std::clamp(*exponent, -kExponentMax, kExponentMax);
+  return number;
+}
+
+/// The digits of a number without the zeros before and behind them: the indexes of the first one and of the last one.
+struct DigitRange {
+  size_t first, last;
+};
+
+/// Nothing for 0.
+std::optional<DigitRange> digits_in(const Decimal& number) {
+  DigitRange range{0, number.digits()};
+  while (range.first < range.last && number.digit(range.first) == '0') ++range.first;
+  while (range.last > range.first && number.digit(range.last - 1) == '0') --range.last;
+  if (range.first == range.last) return std::nullopt;
+  --range.last;
+  return range;
+}
+
 /// Tells why a decimal number is beyond the range of its type: true if it is too large, false if it is too close to 0.
 bool is_too_large(std::string_view text) {
-  const size_t mark = std::min(text.find_first_of("eE"), text.size());
-  const std::string_view mantissa = text.substr(text.starts_with('-'), mark - text.starts_with('-'));
-  const size_t first = mantissa.find_first_of("123456789"), point = std::min(mantissa.find('.'), mantissa.size());
-  if (first == std::string_view::npos) return false;
-  // The mantissa is 0.d... times 10^order, where the digit d is not 0.
-  const int64_t order = first < point ? int64_t(point - first) : -int64_t(first - point - 1);
-  constexpr int64_t kExponentMax = int64_t(1) << 40;  // More than any type's exponent; sums with it do not overflow.
-  const std::string_view exponent = text.substr(std::min(mark + 1, text.size()));
-  const int64_t power = exponent.empty() ? 0 : clamped_number_from<int64_t>(without_plus(exponent)).value_or(0);
-  return order + std::clamp(power, -kExponentMax, kExponentMax) > 0;
+  const auto number = decimal_from(text);
+  const auto range = number ? digits_in(*number) : std::nullopt;
+  return range && number->power_of(range->first) >= 0;
 }
 
 /// Returns "0x1F" as "31"; nothing for a text that is no such number.
@@ -78,11 +121,9 @@ bool is_any_of(std::string_view field, std::initializer_list<std::string_view> w
 
 /// Returns the hint for a field that is a number, but not one of `dtype`.
 std::string type_hint(double number, std::string_view field, DType dtype) {
-  if (std::isnan(number) || std::isinf(number)) return "; a column with such values has to be float32";
-  if (number != std::trunc(number)) return "; it has a fraction, so the column has to be float32";
-  const bool exact = field.find_first_of(".eE") == std::string_view::npos;
-  return "; it is beyond the range of " +
-         std::string(dtype == DType::kInt64 && !exact ? "what is read exactly, 2^53" : to_string(dtype));
+  if (!std::isfinite(number)) return "; a column with such values has to be float32";
+  if (has_fraction(field)) return "; it has a fraction, so the column has to be float32";
+  return "; it is beyond the range of " + std::string(to_string(dtype));
 }
 
 }  // namespace
@@ -90,6 +131,27 @@ std::string type_hint(double number, std::string_view field, DType dtype) {
 std::string_view without_plus(std::string_view text) {
   if (text.starts_with('+') && !text.starts_with("+-")) text.remove_prefix(1);
   return text;
+}
+
+std::optional<int64_t> whole_number(std::string_view text) {
+  constexpr int64_t kDigitsMax = 19;  // As many as the largest int64 has; uint64 holds every number of 19 digits.
+  const auto number = decimal_from(text);
+  if (!number) return std::nullopt;
+  const auto range = digits_in(*number);
+  if (!range) return 0;
+  if (number->power_of(range->last) < 0 || number->power_of(range->first) >= kDigitsMax) return std::nullopt;
+  uint64_t size = 0;
+  for (size_t i = range->first; i <= range->last; ++i) size = 10 * size + uint64_t(number->digit(i) - '0');
+  for (int64_t zeros = number->power_of(range->last); zeros > 0; --zeros) size *= 10;
+  const uint64_t size_max = uint64_t(INT64_MAX) + number->minus;
+  if (size > size_max) return std::nullopt;
+  return number->minus ? int64_t(uint64_t(0) - size) : int64_t(size);
+}
+
+bool has_fraction(std::string_view text) {
+  const auto number = decimal_from(without_plus(text));
+  const auto range = number ? digits_in(*number) : std::nullopt;
+  return range && number->power_of(range->last) < 0;
 }
 
 template <std::floating_point T>

@@ -2,7 +2,6 @@
 #pragma once
 /// Numbers in the fields of tables. Only this file decides which texts are numbers, so csv_columns(), which guesses the
 /// types of columns, and the readers of these columns agree. Also makes hints for fields that are no numbers.
-#include <cmath>
 #include <concepts>
 #include <cstdint>
 #include <optional>
@@ -17,19 +16,13 @@
 
 namespace shoal::data {
 
-/// Reads a whole number with a point or an exponent ("70.0", "7e1"), as programs that have no integer type write it.
-template <class T>
-std::optional<T> whole_number(std::string_view field) {
-  const size_t point = field.find('.');
-  const bool no_fraction =
-      point != std::string_view::npos && point > 0 && field.find_first_not_of('0', point + 1) == std::string_view::npos;
-  if (no_fraction) return number_from<T>(field.substr(0, point));
-  constexpr double kExactMax = 9007199254740992;  // 2^53: up to it, a double holds every whole number exactly.
-  const auto number = number_from<double>(field);
-  if (!number || std::trunc(*number) != *number || std::abs(*number) > kExactMax) return std::nullopt;
-  const auto whole = int64_t(*number);
-  return std::in_range<T>(whole) ? std::optional<T>(T(whole)) : std::nullopt;
-}
+/// Reads a whole number with a point or an exponent ("70.0", "7e1"), as programs that have no integer type write it. The
+/// number is computed from its digits, not through double, which would take neighbours beyond 2^53 for one number. Nothing
+/// if the text is no number, has a fraction ("70.5", "1e-400"), or int64 does not hold it.
+std::optional<int64_t> whole_number(std::string_view text);
+
+/// Whether `text` is a decimal number that is not whole. Like whole_number(), it goes by the digits.
+bool has_fraction(std::string_view text);
 
 /// Returns the text of the number in a field, without the blanks around it; "" if the field is missing.
 inline std::string_view number_text(std::string_view field, std::string_view missing_text) {
@@ -50,8 +43,9 @@ template <class T>
 std::optional<T> field_number(std::string_view text) {
   if constexpr (std::is_integral_v<T>) {
     const std::string_view digits = without_plus(text);
-    const auto number = number_from<T>(digits);
-    return number ? number : whole_number<T>(digits);
+    if (const auto number = number_from<T>(digits)) return number;
+    const auto whole = whole_number(digits);
+    return whole && std::in_range<T>(*whole) ? std::optional<T>(T(*whole)) : std::nullopt;
   } else {
     return rounded_number<T>(text);
   }

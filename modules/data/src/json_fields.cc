@@ -2,7 +2,6 @@
 #include "json_fields.h"
 
 #include <array>
-#include <cmath>
 #include <cstring>
 
 #include "csv_number.h"
@@ -65,10 +64,9 @@ template <class T>
 Result<void> JsonGatherer::add_number(std::string_view text) {
   const auto value = field_number<T>(text);
   if (value) return add(*value);
-  const auto real = field_number<double>(text);
-  const bool fraction = real && *real != std::trunc(*real);
-  return wrong("is " + shown_text(text) + ", expected " + std::string(to_string(field_->dtype)) +
-               (fraction ? "; it has a fraction, so the field has to be float32" : "; it is beyond what that type holds"));
+  return wrong(
+      "is " + shown_text(text) + ", expected " + std::string(to_string(field_->dtype)) +
+      (has_fraction(text) ? "; it has a fraction, so the field has to be float32" : "; it is beyond what that type holds"));
 }
 
 Result<void> JsonGatherer::string(std::string& text) {

@@ -17,7 +17,7 @@ namespace shoal::data {
 /// For kFloat32, the number in the text is rounded to the nearest float32. So 1e-59 becomes 0, and 1e39 becomes infinity,
 /// which is DataLoss in a label. A number that double does not hold, such as 1e400, is always DataLoss.
 /// For kInt64 and kInt32, a number that the type does not hold is DataLoss. "70.0" and "7e1", whose fraction is zero, are
-/// whole numbers (up to 2^53). NaN and Infinity are no JSON.
+/// whole numbers; their digits decide, so no number is rounded. NaN and Infinity are no JSON.
 struct JsonField {
   std::string name;              ///< The name of the feature or label.
   DType dtype = DType::kString;  ///< One of kString, kFloat32, kInt64, kInt32 and kBool.

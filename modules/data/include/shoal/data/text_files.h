@@ -27,7 +27,8 @@ struct TextLinesOptions {
 ///
 /// Numbers are decimal: "70", "-0.5", "+1", "6e23"; for float32 also "inf" and "nan" in letters of any case. Blanks around
 /// numbers never count. A float32 is rounded to the nearest one: 1e400 is infinity, 1e-59 is 0. A whole number that int64
-/// or int32 does not hold is DataLoss; "70.0", whose fraction is zero, is a whole number.
+/// or int32 does not hold is DataLoss; "70.0" and "7e1", whose fraction is zero, are whole numbers. The digits decide, so no
+/// whole number is rounded.
 struct CsvColumn {
   std::string name;  ///< The name of the feature or label, and the column's name in headers unless `header` is set.
   DType dtype = DType::kString;  ///< One of kString, kFloat32, kInt64 and kInt32.
