@@ -34,7 +34,7 @@ std::vector<Record> read_all(fuzz::MemoryStorage& storage, RecordOptions options
 
 void read_from_its_place(fuzz::MemoryStorage& storage, RecordOptions options, const Record& record) {
   RecordReader reader = value_or_raise(RecordReader::open(storage, kPath, options));
-  SHOAL_CHECK(reader.go_to(record.place));
+  SHOAL_CHECK(reader.go_to(record.place, std::nullopt));
   std::string_view text;
   const Result<bool> more = reader.next(text);
   SHOAL_CHECK(more && *more && text == record.text && reader.last().line == record.place.line);

@@ -5,16 +5,21 @@
 #include <cstring>
 
 #include "no_text.h"
+#include "shoal/base/random.h"
 
 namespace shoal::data {
 namespace {
 
 constexpr size_t kReadBytes = 64 << 10;
+constexpr size_t kHashedBytes = 240;  // Of the text before a place. For longer texts XXH3 takes several times as long.
 
 }  // namespace
 
 RecordReader::RecordReader(std::unique_ptr<ByteSource> source, std::string path, RecordOptions options)
-    : source_(std::move(source)), path_(std::move(path)), options_(std::move(options)), buffer_(kReadBytes) {}
+    : source_(std::move(source)),
+      path_(std::move(path)),
+      options_(std::move(options)),
+      buffer_(kReadBytes + kHashedBytes) {}
 
 Result<RecordReader> RecordReader::open(Storage& storage, std::string path, RecordOptions options) {
   auto source = open_bytes(storage, path, options.stop);
@@ -23,29 +28,43 @@ Result<RecordReader> RecordReader::open(Storage& storage, std::string path, Reco
   return std::move(source).error().with_context(path);
 }
 
-Result<void> RecordReader::go_to(Place place) {
+Result<void> RecordReader::go_to(Place place, std::optional<uint64_t> text_hash) {
+  const uint64_t first = place_.offset;  // Behind a byte order mark and the header.
+  if (place.offset < first) return changed(place, "its header is longer");
   while (place_.offset < place.offset) {
     if (begin_ == end_) {
       SHOAL_TRY(const bool more, refill());
-      if (!more) {
-        return failed_precondition(path_ + " is shorter (" + std::to_string(place_.offset) +
-                                   " bytes) than the saved input position (" + std::to_string(place.offset) + ")");
-      }
+      if (!more) return changed(place, "it has only " + std::to_string(place_.offset) + " bytes");
     }
     const auto step = size_t(std::min<uint64_t>(end_ - begin_, place.offset - place_.offset));
     begin_ += step;
     place_.offset += step;
   }
   place_ = place;
-  return {};
+  if (text_hash && *text_hash != hash_before()) return changed(place, "the text before that is another one");
+  if (place.offset == first || text_before().ends_with('\n')) return {};
+  // The last record of a file may lack its line end. A reader that had returned this record was at the end of the file.
+  bool more = begin_ < end_;
+  if (!more) {
+    SHOAL_TRY(more, refill());
+  }
+  return more ? changed(place, "no line ends there") : Result<void>();
 }
 
-/// Reads more bytes behind those in the buffer; false at the end of the file.
+uint32_t RecordReader::hash_before() const { return uint32_t(hash64(text_before())); }
+
+std::string_view RecordReader::text_before() const {
+  const auto size = size_t(std::min<uint64_t>(place_.offset, kHashedBytes));
+  return {buffer_.data() + begin_ - size, size};
+}
+
+/// Reads more bytes behind those in the buffer; false at the end of the file. Keeps text_before() in the buffer.
 Result<bool> RecordReader::refill() {
-  if (begin_ > 0) {
-    std::memmove(buffer_.data(), buffer_.data() + begin_, end_ - begin_);
-    end_ -= begin_;
-    begin_ = 0;
+  if (begin_ > kHashedBytes) {
+    const size_t passed = begin_ - kHashedBytes;
+    std::memmove(buffer_.data(), buffer_.data() + passed, end_ - passed);
+    end_ -= passed;
+    begin_ -= passed;
   }
   if (end_ == buffer_.size()) buffer_.resize(2 * buffer_.size());
   SHOAL_TRY(const size_t count, source_->read(std::as_writable_bytes(std::span(buffer_).subspan(end_))));
@@ -181,6 +200,10 @@ std::optional<std::string> RecordReader::remark() const { return passed_over_rem
 
 std::string RecordReader::text_of(Place place) const {
   return path_ + ", line " + std::to_string(place.line) + " (offset " + std::to_string(place.offset) + ")";
+}
+
+Error RecordReader::changed(Place place, const std::string& how) const {
+  return failed_precondition(text_of(place) + ": the file was changed after this input position was saved: " + how);
 }
 
 Error RecordReader::damaged(const std::string& sentence, Place place) const {

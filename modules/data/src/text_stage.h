@@ -20,8 +20,10 @@ struct TextFiles {
   int64_t header_lines;
 };
 
-/// Reads the records one after another, and lets `Parser` turn each into an element. A saved position contains a file and
-/// an offset in it. To resume, the stage reads this file again from its start up to the offset. A Parser has these members:
+/// Reads the records one after another, and lets `Parser` turn each into an element. A saved position contains a file, an
+/// offset in it, and a hash of the text before the offset (RecordReader::hash_before()). To resume, the stage reads this
+/// file again from its start up to the offset. If the text there is another one, the position fits no more, and load()
+/// fails with FailedPrecondition. A Parser has these members:
 ///
 ///   static bool is_passed_over(std::string_view record);  // Such a record is no element.
 ///   // Called for each file that has header lines, with the last of them.
@@ -51,35 +53,46 @@ class TextStage final : public Stage {
     }
     return count;
   }
-  Result<void> restart() override {
+  Result<void> restart(uint64_t) override {
     reader_.reset();
     file_ = 0;
     return {};
   }
   Result<void> save(StateWriter& out) const override {
     out.number(file_);
-    out.flag(reader_.has_value());
+    out.number(uint64_t(reader_ ? Where::kInsideWithHash : Where::kBeforeFile));
     const RecordReader::Place place = reader_ ? reader_->place() : RecordReader::Place{};
     out.number(place.offset);
     out.number(place.line);
+    if (reader_) out.number(reader_->hash_before());
     return {};
   }
   Result<void> load(StateReader& in) override {
     reader_.reset();
     SHOAL_TRY(const int64_t file, in.count(int64_t(files_.paths.size())));
-    SHOAL_TRY(const bool inside, in.flag());
+    SHOAL_TRY(const int64_t where, in.count(int64_t(Where::kInsideWithHash)));
     RecordReader::Place place;
     SHOAL_TRY(place.offset, in.number());
     SHOAL_TRY(place.line, in.number());
+    std::optional<uint64_t> text_hash;
+    if (Where(where) == Where::kInsideWithHash) {
+      SHOAL_TRY(text_hash, in.number());
+    }
     file_ = size_t(file);
-    if (!inside) return {};
+    if (Where(where) == Where::kBeforeFile) return {};
     if (file_ >= files_.paths.size()) return damaged_position();
     SHOAL_TRY_VOID(open());
-    if (place.offset < reader_->place().offset) return damaged_position();
-    return reader_->go_to(place);
+    return reader_->go_to(place, text_hash);
   }
 
  private:
+  /// Where a saved position lies. The numbers are those of the saved bytes.
+  enum class Where : uint8_t {
+    kBeforeFile = 0,
+    kInside = 1,          ///< Inside of the file, without a hash: in positions of versions before 2026-12-01.
+    kInsideWithHash = 2,  ///< The hash follows.
+  };
+
   Result<bool> next_record(std::string_view& record) {
     for (; file_ < files_.paths.size(); ++file_, reader_.reset()) {
       if (!reader_) SHOAL_TRY_VOID(open());

@@ -58,8 +58,11 @@ class Iterator {
   virtual Result<Position> save() const = 0;
   /// Writes the position into `position` and reuses its memory, for a save after every element.
   virtual Result<void> save_to(Position& position) const;
-  /// Continues after `position`. FailedPrecondition if the pipeline changed or a source cannot resume: the caller then
-  /// starts at the beginning, with a warning.
+  /// Continues after `position`. FailedPrecondition if the pipeline changed, a source cannot resume, or a file of text lines,
+  /// CSV or JSON lines was changed before the position: the caller then starts at the beginning, with a warning. Such a
+  /// change is seen if it is in the 240 bytes before the place from which the file is read again or changes the length of
+  /// the text there; behind a shuffle() or cache(path), this place lies before the elements that they hold. Other files of
+  /// another content are not recognised, unless they end before the position.
   virtual Result<void> restore(const Position& position) = 0;
   /// Checks that `position` belongs to this pipeline, as far as this can be seen without seeking. Errors are those of
   /// restore().
