@@ -34,11 +34,14 @@ RandomKey fold_missing(RandomKey key, const std::optional<Tensor>& missing) {
   return key;
 }
 
+/// Takes the options of the field apart with all their members, so that a new option does not compile until somebody has
+/// decided whether it changes elements.
 RandomKey fold_field(RandomKey key, const JsonField& field) {
-  key = fold_in(fold_in(fold_in(key, field.name), uint64_t(field.dtype)), field.path);
-  for (const int64_t size : field.shape) key = fold_in(key, uint64_t(size));
-  key = fold_in(fold_in(key, uint64_t(field.shape.size())), uint64_t(field.variable));
-  return fold_missing(key, field.missing);
+  const auto& [name, dtype, shape, variable, path, missing] = field;
+  key = fold_in(fold_in(fold_in(key, name), uint64_t(dtype)), path);
+  for (const int64_t size : shape) key = fold_in(key, uint64_t(size));
+  key = fold_in(fold_in(key, uint64_t(shape.size())), uint64_t(variable));
+  return fold_missing(key, missing);
 }
 
 class JsonLinesNode final : public TextNode {

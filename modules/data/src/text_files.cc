@@ -45,23 +45,36 @@ class CsvNode final : public TextNode {
     return std::make_unique<TextStage<RecordParser>>(files_, RecordParser(options_), context);
   }
   std::string_view kind() const override { return "csv"; }
+  /// Takes the options apart with all their members, so that a new option does not compile until somebody has decided
+  /// whether it changes elements. Of options that came later, only values other than the default go into the key: so older
+  /// positions and files of cache() stay valid. line_bytes_max is left out, since it changes no element.
   RandomKey fold_parameters(RandomKey key) const override {
-    key = fold_files(fold_in(key, "csv"), files_);
-    for (const CsvColumn& column : options_.columns) {
+    const auto& [columns, labels, unused, separator, header_lines, by_position, missing_text, trim_blanks, quoting,
+                 missing_labels, line_bytes_max] = options_;
+    key = fold_files(fold_in(key, "csv"), files_);  // Also folds header_lines.
+    for (const CsvColumn& column : columns) {
       key = fold_in(fold_in(fold_in(key, column.name), uint64_t(column.dtype)), column.missing.value_or(""));
     }
-    for (const auto* names : {&options_.labels, &options_.unused}) {
+    for (const auto* names : {&labels, &unused}) {
       for (const std::string& name : *names) key = fold_in(key, name);
       key = fold_in(key, names->size());
     }
-    key =
-        fold_in(fold_in(fold_in(key, uint64_t(options_.separator)), options_.missing_text), uint64_t(options_.trim_blanks));
-    if (options_.by_position) key = fold_in(key, "by_position");
-    // With quoting, the default, nothing is added to the key. So positions saved before this option existed stay valid.
-    return options_.quoting ? key : fold_in(key, "no quoting");
+    key = fold_in(fold_in(fold_in(key, uint64_t(separator)), missing_text), uint64_t(trim_blanks));
+    if (by_position) key = fold_in(key, "by_position");
+    if (!quoting) key = fold_in(key, "no quoting");
+    if (missing_labels) key = fold_in(key, "missing labels");
+    for (size_t i = 0; i < columns.size(); ++i) key = fold_later_options(key, columns[i], i);
+    return key;
   }
 
  private:
+  static RandomKey fold_later_options(RandomKey key, const CsvColumn& column, size_t index) {
+    const auto& [name, dtype, missing, header, repeated] = column;
+    if (header) key = fold_in(fold_in(fold_in(key, "header"), index), *header);
+    if (repeated) key = fold_in(fold_in(key, "repeated"), index);
+    return key;
+  }
+
   const CsvOptions options_;
 };
 
