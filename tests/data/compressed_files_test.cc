@@ -102,6 +102,67 @@ TEST_P(CompressedFiles, AreToldToBeTruncatedOrDamaged) {
   EXPECT_GT(found, 40);
 }
 
+/// A short rest could be the beginning of another frame as well, and the library would wait for more.
+TEST_P(CompressedFiles, SayThatSomethingElseFollows) {
+  if (GetParam().name == std::string("gzip")) return;  // Passed over with a warning, as gzip does.
+  const std::string path = compressed(numbers(20'000)), whole = contents_of(path);
+  const std::string name = GetParam().name == std::string("lz4") ? "lz4" : "zstd", size = std::to_string(whole.size());
+  for (const std::string& rest :
+       {std::string("x"), std::string("junk\n"), std::string(7, '\0'), std::string(300'000, 'y')}) {
+    write_file(path, whole + rest);
+    EXPECT_EQ(read(path), path + ": its " + name + " data ends at byte " + size + ", and the " +
+                              std::to_string(rest.size()) + " bytes behind it are no " + name +
+                              " data: something was added to the file, or it is damaged there; if it was whole before, cut "
+                              "it with truncate -s " +
+                              size);
+    const auto ended = raised([&] {
+      for (const Element& line : Dataset::text_lines({path}).elements()) (void)line;
+    });
+    EXPECT_EQ(ended->kind(), ErrorKind::kDataLoss);
+  }
+  for (const size_t begun : {1, 3}) {  // The first bytes of another part.
+    write_file(path, whole + whole.substr(0, begun));
+    EXPECT_THAT(read(path), HasSubstr("the file is truncated"));
+  }
+}
+
+TEST(ZstdFiles, OfADictionaryAreRefusedWithWhatToDo) {
+  if (!is_installed("zstd")) GTEST_SKIP() << "zstd is not installed: it makes the file";
+  TemporaryFolder folder;
+  std::string texts;
+  for (int i = 0; i < 2000; ++i) {
+    write_file(folder / "t" + std::to_string(i), "row " + std::to_string(i * 7919 % 10007) + " of the table of oaks\n");
+    texts += " " + (folder / "t" + std::to_string(i));
+  }
+  output_of("zstd -q --train" + texts + " -o " + (folder / "dictionary") + " 2>/dev/null");
+  output_of("zstd -q -D " + (folder / "dictionary") + " -c < " + (folder / "t7") + " > " + (folder / "packed"));
+  const auto refused = raised([&] {
+    for (const Element& line : Dataset::text_lines({folder / "packed"}).elements()) (void)line;
+  });
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->kind(), ErrorKind::kFailedPrecondition);
+  EXPECT_THAT(refused->message(),
+              HasSubstr((folder / "packed") + ": its zstd data was made with a dictionary, and none can "
+                                              "be given here; unpack the file with zstd -d -D DICTIONARY"));
+}
+
+/// The header has the number 1 for the dictionary, and the block copies 4 bytes from before its own beginning.
+TEST(Lz4Files, OfADictionaryAreRefusedWithWhatToDo) {
+  if (!is_installed("lz4")) GTEST_SKIP() << "lz4 is not installed, so that the library may be missing, too";
+  TemporaryFolder folder;
+  constexpr char kFrame[] =
+      "\x04\x22\x4d\x18\x61\x40\x01\0\0\0\xd0"  // Magic, descriptor, number of the dictionary, checksum.
+      "\x09\0\0\0\0\x04\0\x50"                  // A block of 9 bytes: a match 4 bytes back, then 5 bytes.
+      "abcde\0\0\0";                            // The literal's own zero is the last byte of the end mark.
+  write_file(folder / "packed", std::string(kFrame, sizeof(kFrame)));
+  const auto refused = raised([&] {
+    for (const Element& line : Dataset::text_lines({folder / "packed"}).elements()) (void)line;
+  });
+  ASSERT_TRUE(refused);
+  EXPECT_EQ(refused->kind(), ErrorKind::kFailedPrecondition);
+  EXPECT_THAT(refused->message(), HasSubstr((folder / "packed") + ": its lz4 data was made with a dictionary"));
+}
+
 /// Such a file is whole, but no program unpacks it unasked.
 TEST_P(CompressedFiles, OfATooLargeWindowAreRefusedWithWhatToDo) {
   if (GetParam().name != std::string("zstd")) return;

@@ -47,7 +47,8 @@ std::optional<std::string> passed_over_remark(const ByteSource& source, const st
 Result<std::unique_ptr<ByteSource>> open_gzip(std::unique_ptr<ReadableFile> file, std::string path);
 
 /// Returns the decompressed contents of `file`, one frame after another, and passes over skippable frames. Other bytes
-/// between frames are DataLoss, as in zstd(1) and lz4(1).
+/// between frames and behind the last one are DataLoss, as in zstd(1) and lz4(1). FailedPrecondition if a frame names the
+/// dictionary that it was made with, since there is no way to give one.
 Result<std::unique_ptr<ByteSource>> open_zstd(std::unique_ptr<ReadableFile> file, std::string path);
 Result<std::unique_ptr<ByteSource>> open_lz4(std::unique_ptr<ReadableFile> file, std::string path);
 
