@@ -93,11 +93,49 @@ TEST_F(DataCommand, ListsInJsonLinesStayAsTheyAre) {
   write("l.jsonl", "{\"a\":{\"b\":[[1,2]]},\"a.b\":5}\n");
   const Output twice = data({"sample", "--first", path("l.jsonl")});
   EXPECT_EQ(twice.status, exit_status(ErrorKind::kDataLoss));
-  EXPECT_THAT(twice.err, HasSubstr("l.jsonl, line 1: two values have the name a.b"));
+  EXPECT_THAT(twice.err, HasSubstr("l.jsonl, line 1: two values have the name a.b: a key has a dot in it"));
+  for (const char* line :
+       {R"({"a":1,"a":2})", R"({"a":null,"a":[2]})", R"({"b":{"a":1,"a":2}})", R"({"a":{"b":1},"a":{"b":2}})",
+        R"({"a":{"b":1},"a":{"c":2}})", R"({"a.b":1,"a":{"b":3},"a":{"c":2}})"}) {
+    write("l.jsonl", std::string(line) + "\n");
+    const Output doubled = data({"describe", path("l.jsonl")});
+    EXPECT_EQ(doubled.status, exit_status(ErrorKind::kDataLoss));
+    EXPECT_THAT(doubled.err, HasSubstr("l.jsonl, line 1: an object has the key \"a\" twice")) << line;
+  }
   write("l.jsonl", "{\"x\":[1,2]}\n{\"x\":[1,null]}\n{\"m\":[[1,2],[3,4]]}\n");
   const Json fields = data({"describe", "--json", path("l.jsonl")}).json()["files"][0]["fields"];
   EXPECT_EQ(fields[0]["type"], "int64 or json");
   EXPECT_EQ(fields[1]["shape"], (Json{2, 2}));
+}
+
+TEST_F(DataCommand, AListAmongSingleValuesIsTold) {
+  write("l.jsonl", "{\"a\":1}\n{\"a\":\"x\"}\n{\"a\":[1]}\n");
+  EXPECT_THAT(data({"describe", path("l.jsonl")}).out,
+              HasSubstr("\"a\": text, lists of 1 value in 1 of 3 records, 1 byte\n"));
+  const Json field = data({"describe", "--json", path("l.jsonl")}).json()["files"][0]["fields"][0];
+  EXPECT_EQ(field["lists"], 1);
+  EXPECT_EQ(field["lengths"], (Json{{"min", 1}, {"max", 1}}));
+  write("l.jsonl", "{\"a\":[1,2]}\n{\"a\":[1,2,3]}\n{\"a\":null}\n");
+  EXPECT_THAT(data({"describe", path("l.jsonl")}).out,
+              HasSubstr("\"a\": int64, lists of 2 to 3 values, 1 missing, 1 to 3\n"));
+  write("l.jsonl", "{\"a\":[1,2]}\n{\"a\":7}\n");
+  EXPECT_THAT(data({"describe", path("l.jsonl")}).out,
+              HasSubstr("\"a\": int64, lists of 2 values in 1 of 2 records, 1 to 7\n"));
+}
+
+TEST_F(DataCommand, StatisticsTellTheLengthOfALongText) {
+  const std::string text(20'001, 'x');
+  write("t", text + "\n" + text + "\nshort\n");
+  const Output run = data({"statistics", path("t"), "--format", "text"});
+  EXPECT_THAT(run.out, HasSubstr("    2  \"" + text.substr(0, 60) + "\"... (20001 bytes)\n    1  \"short\"\n"));
+  const Json frequent = data({"statistics", path("t"), "--format", "text", "--json"}).json()["fields"][0]["most_frequent"];
+  EXPECT_THAT(frequent[0]["text"].get<std::string>(), HasSubstr(text.substr(0, 100) + "... (20001 bytes, XXH3 "));
+  // The cut is between two characters.
+  std::string accents;
+  for (int i = 0; i < 200; ++i) accents += "\xC3\xB6";
+  write("t", "a" + accents + "\n");
+  EXPECT_THAT(data({"statistics", path("t"), "--format", "text"}).out,
+              HasSubstr("\"a" + accents.substr(0, 58) + "\"... (401 bytes)\n"));
 }
 
 TEST_F(DataCommand, AnEmptyFeatureIsAMissingValue) {
@@ -362,10 +400,11 @@ TEST(TextSummary, LongTextsAreToldApartAndCut) {
   summary.add(text + "2");
   summary.add(text + "2");
   EXPECT_EQ(summary.distinct(), 2u);
-  const auto frequent = most_frequent(summary.counts(), 1);
-  EXPECT_EQ(frequent[0].second, 2);
-  EXPECT_LT(frequent[0].first.size(), 200u);
-  EXPECT_THAT(frequent[0].first, HasSubstr("5001 bytes"));
+  const std::vector<FrequentText> frequent = summary.most_frequent(1);
+  EXPECT_EQ(frequent[0].count, 2);
+  EXPECT_EQ(frequent[0].bytes, 5001u);
+  EXPECT_LT(frequent[0].text.size(), 200u);
+  EXPECT_THAT(frequent[0].text, HasSubstr("5001 bytes"));
 }
 
 TEST(Picture, IsNoWiderThanTheTerminal) {

@@ -1,9 +1,11 @@
 // SPDX-License-Identifier: Apache-2.0
 // The commands `shoal plot` and `shoal compare`, in process.
 #include <cmath>
+#include <filesystem>
 
 #include "fixture.h"
 #include "shoal/base/virtual.h"
+#include "shoal/checkpoint/writer.h"
 #include "shoal/monitor/event_writer.h"
 
 namespace shoal::cli {
@@ -243,6 +245,53 @@ TEST_F(CompareCommand, TellsAMillionthFromMore) {
   EXPECT_THAT(
       shoal_program({"compare", path("a"), path("b")}).out,
       HasSubstr("loss: differs from step 2 (1, 1.00000024) on, the same to step 1, by more than a millionth from step 3"));
+}
+
+TEST_F(CompareCommand, OfADamagedNewestCheckpointTakesTheOneBefore) {
+  const auto storage = make_file_storage();
+  const auto save = [&](const std::string& run, int64_t step, const std::string& fingerprint) {
+    auto writer = value_or_raise(checkpoint::Writer::begin(*storage, path(run), step));
+    const Tensor weights = Tensor::of<float>({2}, {1, 2});
+    value_or_raise(writer->add_tensors(std::vector<checkpoint::Writer::NamedTensor>{{"w", weights.view()}}));
+    value_or_raise(writer->commit({.numerics = "reference", .fingerprint = fingerprint}, {}));
+  };
+  for (const char* run : {"a", "b"}) {
+    write_run(run, 5);
+    save(run, 3, std::string("old of ") + run);
+    save(run, 5, std::string("new of ") + run);
+  }
+  const auto fingerprint_of_b = [&](int status) {
+    const Output run = shoal_program({"compare", path("a"), path("b"), "--json"});
+    EXPECT_EQ(run.status, status) << run.err;
+    return run.json()["differences"]["fingerprint"]["b"];
+  };
+  EXPECT_EQ(fingerprint_of_b(0), "new of b");
+  const std::string index = read("b/model.ckpt-5.index"), list = read("b/checkpoint");
+  std::string flipped = index;
+  flipped[flipped.size() / 2] ^= 1;
+  const std::string says = "checkpoint model.ckpt-3 is compared, since it is the newest one that is intact";
+  for (const std::string& damaged : {flipped, index.substr(0, index.size() / 2), std::string()}) {
+    write("b/model.ckpt-5.index", damaged);
+    EXPECT_EQ(fingerprint_of_b(0), "old of b");
+    const Output run = shoal_program({"compare", path("a"), path("b")});
+    EXPECT_THAT(run.err, AllOf(HasSubstr("checkpoint model.ckpt-5 is passed over"), HasSubstr(says)));
+    EXPECT_THAT(run.out, AllOf(HasSubstr("newest_checkpoint  5         3"), HasSubstr("the same at all 5 steps")));
+  }
+  std::filesystem::remove(path("b/model.ckpt-5.index"));
+  EXPECT_EQ(fingerprint_of_b(0), "old of b");
+  write("b/model.ckpt-5.index", index);
+  write("b/checkpoint", "rubbish");
+  EXPECT_EQ(fingerprint_of_b(0), "new of b");
+  EXPECT_THAT(shoal_program({"compare", path("a"), path("b")}).err,
+              AllOf(HasSubstr("b/checkpoint"), HasSubstr("checkpoint model.ckpt-5 is compared")));
+  write("b/checkpoint", list);
+  for (const char* step : {"3", "5"}) write(std::string("b/model.ckpt-") + step + ".index", flipped);
+  EXPECT_EQ(fingerprint_of_b(4), nullptr);
+  EXPECT_THAT(shoal_program({"compare", path("a"), path("b")}).err, HasSubstr("none of them is intact"));
+  // Whoever copied the events without the checkpoints compares the events.
+  for (const char* step : {"3", "5"}) std::filesystem::remove(path("b/model.ckpt-") + step + ".index");
+  EXPECT_EQ(fingerprint_of_b(0), nullptr);
+  EXPECT_THAT(shoal_program({"compare", path("a"), path("b")}).err, HasSubstr("model.ckpt-5"));
 }
 
 TEST_F(CompareCommand, RefusesFoldersThatAreNoRuns) {

@@ -59,6 +59,22 @@ class Progress {
   bool shown_ = false;
 };
 
+constexpr size_t kShownBytes = 60;
+
+/// Implements shown(); `bytes` is the length of the whole text, of which `text` may be the beginning.
+std::string shown_text(std::string_view text, size_t bytes_max, uint64_t bytes) {
+  // JSON escapes all characters that could control a terminal, except DEL and U+0080 to U+009F. If the text has one of
+  // U+0080 to U+009F, or is no UTF-8, `ascii` makes JSON escape all characters above 127. DEL is erased below.
+  bool ascii = !check_utf8(text, "", "");
+  for (size_t i = 0; i + 1 < text.size() && !ascii; ++i) ascii = text[i] == '\xc2' && uint8_t(text[i + 1]) < 0xa0;
+  std::string cut(text.substr(0, bytes_max));
+  while (!cut.empty() && text.size() > bytes_max && (text[cut.size()] & 0xc0) == 0x80)
+    cut.pop_back();  // The cut fell inside a character.
+  std::string escaped = json::text_of(json::Json(cut), -1, ascii);
+  std::erase(escaped, '\x7f');
+  return text.size() > bytes_max ? escaped + "... (" + std::to_string(bytes) + " bytes)" : escaped;
+}
+
 }  // namespace
 
 void add_data_arguments(arguments::Command& command, DataArguments& arguments) {
@@ -129,17 +145,10 @@ std::string shape_text(const std::vector<int64_t>& shape) {
   return "[" + comma_separated(shape, [](int64_t size) { return std::to_string(size); }) + "]";
 }
 
-std::string shown(std::string_view text, size_t bytes_max) {
-  // JSON escapes all characters that could control a terminal, except DEL and U+0080 to U+009F. If the text has one of
-  // U+0080 to U+009F, or is no UTF-8, `ascii` makes JSON escape all characters above 127. DEL is erased below.
-  bool ascii = !check_utf8(text, "", "");
-  for (size_t i = 0; i + 1 < text.size() && !ascii; ++i) ascii = text[i] == '\xc2' && uint8_t(text[i + 1]) < 0xa0;
-  std::string cut(text.substr(0, bytes_max));
-  while (!cut.empty() && text.size() > bytes_max && (text[cut.size()] & 0xc0) == 0x80)
-    cut.pop_back();  // The cut fell inside a character.
-  std::string escaped = json::text_of(json::Json(cut), -1, ascii);
-  std::erase(escaped, '\x7f');
-  return text.size() > bytes_max ? escaped + "... (" + std::to_string(text.size()) + " bytes)" : escaped;
+std::string shown(std::string_view text, size_t bytes_max) { return shown_text(text, bytes_max, text.size()); }
+
+std::string shown_beginning(std::string_view beginning, uint64_t bytes) {
+  return shown_text(beginning, kShownBytes, bytes);
 }
 
 std::string number_text(double number) {

@@ -33,6 +33,9 @@ Result<int64_t> for_each_record(
 std::string shape_text(const std::vector<int64_t>& shape);
 /// The first bytes of a text from a file, in quotes and on one line, with escapes for characters that are not printable.
 std::string shown(std::string_view text, size_t bytes_max = 60);
+/// As shown(), for a text of `bytes` bytes. `beginning` has at least the text's first 60 bytes; what it has behind them is
+/// not shown.
+std::string shown_beginning(std::string_view beginning, uint64_t bytes);
 /// Formats a number with at most six significant digits.
 std::string number_text(double number);
 /// The field's name for messages: "area", or "the value" for the lone field of files whose values have no names.

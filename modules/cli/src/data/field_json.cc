@@ -11,8 +11,9 @@ namespace {
 
 bool is_table(const OpenedFile& file) { return file.csv.has_value(); }
 
-std::string range_text(int64_t least, int64_t most) {
-  return least == most ? std::to_string(least) : std::to_string(least) + " to " + std::to_string(most);
+/// "3 to 5 bytes", "1 byte".
+std::string range_text(int64_t least, int64_t most, const std::string& unit) {
+  return (least == most ? "" : std::to_string(least) + " to ") + std::to_string(most) + " " + unit + (most == 1 ? "" : "s");
 }
 
 }  // namespace
@@ -34,6 +35,7 @@ Json field_json(const FieldSummary& field, const OpenedFile& file, int64_t recor
   const std::string type = field.type(is_table(file) && missing > 0);
   Json json{{"name", field.name}, {"type", type}, {"missing", missing}};
   if (field.is_list && field.all_shapes_equal) json["shape"] = field.shape;
+  if (field.is_list) json["lists"] = field.lists;
   if (field.is_list) json["lengths"] = Json{{"min", field.length_least}, {"max", field.length_most}};
   if (!field.is_text() && field.numbers.count() > 0) {
     json["min"] = number_json(field.numbers.least(), type);
@@ -49,14 +51,17 @@ std::string field_text(const FieldSummary& field, const OpenedFile& file, int64_
   if (field.is_list && field.all_shapes_equal) {
     text += " " + shape_text(field.shape);
   } else if (field.is_list) {
-    text += ", lists of " + range_text(field.length_least, field.length_most) + " values";
+    text += ", lists of " + range_text(field.length_least, field.length_most, "value");
+    // In JSON lines a field may be a list in one record and a single value in another.
+    if (field.lists < field.records)
+      text += " in " + std::to_string(field.lists) + " of " + range_text(field.records, field.records, "record");
   }
   if (missing > 0) text += ", " + std::to_string(missing) + " missing";
   if (!field.is_text() && field.numbers.count() > 0) {
     text += ", " + number_text(field.numbers.least()) + " to " + number_text(field.numbers.most());
   }
   if (field.is_text()) {
-    text += ", " + range_text(int64_t(field.texts.bytes_least()), int64_t(field.texts.bytes_most())) + " bytes";
+    text += ", " + range_text(int64_t(field.texts.bytes_least()), int64_t(field.texts.bytes_most()), "byte");
   }
   return text;
 }

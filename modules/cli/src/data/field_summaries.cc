@@ -47,8 +47,10 @@ void FieldSummaries::add_to(FieldSummary& field, const Cell& cell) const {
   const bool is_first = field.records++ == 0;
   field.values += length;
   field.is_list = field.is_list || cell.is_list;
-  field.length_least = is_first ? length : std::min(field.length_least, length);
-  field.length_most = std::max(field.length_most, length);
+  if (cell.is_list) {
+    field.length_least = field.lists++ == 0 ? length : std::min(field.length_least, length);
+    field.length_most = std::max(field.length_most, length);
+  }
   if (is_first) field.shape = cell.shape;
   field.all_shapes_equal = field.all_shapes_equal && field.shape == cell.shape;
   const bool is_known = !field.types.empty() && field.types.back() == cell.type;

@@ -29,11 +29,12 @@ struct FieldSummary {
   std::string name;
   std::vector<std::string> types;  ///< All types that occurred, in the order of the file.
   int64_t records = 0;             ///< Records in which the field exists and is not missing.
+  int64_t lists = 0;               ///< Those of these records in which the field is a list.
   int64_t values = 0;
   bool has_text = false, has_bytes = false;
   bool is_list = false, all_shapes_equal = true;
   std::vector<int64_t> shape;                 ///< The shape in the first record.
-  int64_t length_least = 0, length_most = 0;  ///< The least and the largest number of values in one record.
+  int64_t length_least = 0, length_most = 0;  ///< The least and the largest number of values in one list.
   NumberSummary numbers;
   TextSummary texts;
 

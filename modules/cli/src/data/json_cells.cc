@@ -22,7 +22,13 @@ Result<void> JsonCells::parse(std::string_view line, std::vector<Cell>& cells) {
   path_.clear();
   path_ends_.clear();
   lists_.clear();
+  joined_twice_.reset();
   SHOAL_TRY_VOID(json::read_events(line, kJsonDepthMax, *this));
+  // read_events() has refused an object that has a key twice, so that equal names come from different keys.
+  if (joined_twice_) {
+    return data_loss("two values have the name " + *joined_twice_ +
+                     ": a key has a dot in it, and joined keys are the same; rename one of the keys");
+  }
   cells.resize(used_);
   return {};
 }
@@ -31,8 +37,10 @@ Result<Cell*> JsonCells::cell() {
   if (path_ends_.empty()) return data_loss("the line is no JSON object");
   if (!lists_.empty()) return &(*cells_)[list_cell_];
   const auto [at, is_new] = places_.try_emplace(path_, used_);
-  if (!is_new)
-    return data_loss("two values have the name " + path_ + ": a key has a dot in it, and joined keys are the same");
+  if (!is_new) {
+    if (!joined_twice_) joined_twice_ = path_;
+    return &(*cells_)[at->second];
+  }
   if (used_ == cells_->size()) cells_->emplace_back();
   (*cells_)[used_++].begin(path_);
   return &(*cells_)[at->second];

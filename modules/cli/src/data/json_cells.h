@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// Turns one JSON object into cells: one cell for each path of keys to a value. The path's keys are joined by dots.
+#include <optional>
 #include <string>
 #include <string_view>
 #include <unordered_map>
@@ -17,7 +18,8 @@ namespace shoal::cli {
 /// values, so its cell holds its text alone, with the type "json".
 class JsonCells final : json::Events {
  public:
-  /// Parses one line. DataLoss, with the position of the byte in the line, if the line is no JSON object.
+  /// Parses one line. DataLoss, with the position of the byte in the line, if the line is no JSON object. DataLoss, too, if
+  /// an object has a key twice, and if a key has a dot in it, so that two values have the same joined keys.
   Result<void> parse(std::string_view line, std::vector<Cell>& cells);
 
  private:
@@ -48,6 +50,7 @@ class JsonCells final : json::Events {
   std::vector<Cell>* cells_ = nullptr;
   size_t used_ = 0;                                 // How many elements of *cells_ the current line of the file fills.
   std::unordered_map<std::string, size_t> places_;  // Index of each cell, by name. Only looked up, so order is irrelevant.
+  std::optional<std::string> joined_twice_;         // The first name that two values have; it ends parse() with an error.
   std::string path_;
   std::vector<size_t> path_ends_;  // For each open JSON object: how many of path_'s first bytes are the object's own path.
   std::vector<OpenList> lists_;    // The open lists, the outermost first.

@@ -54,8 +54,8 @@ void add_texts(const TextSummary& texts, Json& json) {
   json["bytes"]["mean"] = json::number_json(texts.bytes_mean());
   json["distinct"] = texts.distinct();
   Json frequent = Json::array();
-  for (const auto& [text, count] : most_frequent(texts.counts(), kFrequentTexts))
-    frequent.push_back(Json{{"text", text}, {"count", count}});
+  for (const FrequentText& one : texts.most_frequent(kFrequentTexts))
+    frequent.push_back(Json{{"text", one.text}, {"count", one.count}});
   json["most_frequent"] = std::move(frequent);
   json["exact"] = texts.is_exact();
 }
@@ -92,8 +92,8 @@ void print_texts(TextOutput& out, const TextSummary& texts) {
   out << "  " << (texts.is_exact() ? "" : "more than ") << texts.distinct() << " different, "
       << number_text(texts.bytes_mean()) << " bytes in the mean; most frequent" << (texts.is_exact() ? "" : " (at least)")
       << ":\n";
-  for (const auto& [text, count] : most_frequent(texts.counts(), kFrequentTexts))
-    out << "    " << count << "  " << shown(text) << '\n';
+  for (const FrequentText& one : texts.most_frequent(kFrequentTexts))
+    out << "    " << one.count << "  " << shown_beginning(one.text, one.bytes) << '\n';
 }
 
 /// Selects the cells that --column names; without --column, all cells.

@@ -18,6 +18,13 @@ using TextCounts = std::unordered_map<std::string, int64_t>;
 std::vector<std::pair<std::string, int64_t>> most_frequent(const TextCounts& counts, size_t size_max,
                                                            int64_t count_min = 1);
 
+/// A text that a TextSummary has counted.
+struct FrequentText {
+  std::string text;    ///< In place of a text of more than 256 bytes: its beginning, with its length and a hash.
+  int64_t count = 0;   ///< How often it occurs.
+  uint64_t bytes = 0;  ///< The length of the whole text.
+};
+
 /// Counts texts. Up to `distinct_max` different texts all counts are exact. Beyond, counts are too small by at most count()
 /// / distinct_max, and rare texts are forgotten.
 ///
@@ -35,13 +42,17 @@ class TextSummary {
   bool is_exact() const { return !overflowed_; }
   /// The number of different texts. If is_exact() is false, this is distinct_max, and the true number is larger.
   size_t distinct() const { return overflowed_ ? distinct_max_ : counts_.size(); }
-  /// The texts that this object remembers, with their counts. In place of a text of more than 256 bytes there is its
-  /// beginning with its length and a hash.
-  const TextCounts& counts() const { return counts_; }
+  /// The most frequent texts, at most `size_max`, sorted by falling count, and by bytes among equal counts.
+  std::vector<FrequentText> most_frequent(size_t size_max) const;
 
  private:
+  struct Counted {
+    int64_t count = 0;
+    uint64_t bytes = 0;
+  };
+
   const size_t distinct_max_;
-  TextCounts counts_;
+  std::unordered_map<std::string, Counted> counts_;  // The keys are those texts that FrequentText has.
   std::string key_;
   bool overflowed_ = false;
   int64_t count_ = 0;

@@ -205,6 +205,7 @@ Result<int> compare_runs(Context& context, const CompareArguments& arguments) {
     for (const Error& error : reader.take_damage()) complain(error.message());
     SHOAL_TRY(facts.emplace_back(), plot::read_run_facts(context.storage, folder));
     for (const std::string& sentence : facts.back().complaints) complain(sentence);
+    for (const std::string& sentence : facts.back().remarks) context.complain(sentence);
     if (!reader.history().has_events && facts.back().facts.empty()) {
       return not_found(folder +
                        ": is no folder of a run: it has no event files, no report.json, no run.json and no checkpoints");

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <array>
 #include <iterator>
+#include <memory>
 #include <set>
 
 #include "plot/clean_text.h"
@@ -64,13 +65,32 @@ Result<void> read_run_file(Storage& storage, const std::string& model_dir, RunFa
   return {};
 }
 
+/// Opens the newest checkpoint. If it or the `checkpoint` file is damaged or missing, opens the newest intact one, as a
+/// start of training does, and adds remarks. DataLoss if there are checkpoints and none is intact. Null if there are none.
+Result<std::unique_ptr<checkpoint::Reader>> open_checkpoint(Storage& storage, const std::string& model_dir,
+                                                            RunFacts& facts) {
+  Result<std::unique_ptr<checkpoint::Reader>> newest = checkpoint::open_latest(storage, model_dir);
+  if (newest) return newest;
+  if (newest.error().kind() != ErrorKind::kDataLoss && newest.error().kind() != ErrorKind::kNotFound) return newest;
+  std::vector<std::string> passed_over;
+  auto older =
+      checkpoint::latest_intact(storage, model_dir, [&](const std::string& warning) { passed_over.push_back(warning); });
+  if (!older && newest.error().kind() == ErrorKind::kDataLoss) return older;
+  if (!older || !*older) {
+    // The files of the checkpoints were removed, or were not copied along with the rest of the run.
+    facts.remarks.push_back(newest.error().message());
+    return newest;
+  }
+  facts.remarks = std::move(passed_over);
+  facts.remarks.push_back(model_dir + ": checkpoint model.ckpt-" + std::to_string((*older)->global_step()) +
+                          " is compared, since it is the newest one that is intact");
+  return older;
+}
+
 Result<void> read_checkpoint(Storage& storage, const std::string& model_dir, RunFacts& facts) {
-  const auto prefix = checkpoint::latest(storage, model_dir);
-  SHOAL_TRY(const bool is_there, heard(prefix, facts));
-  if (!is_there || !*prefix) return {};
-  const auto reader = checkpoint::Reader::open(storage, **prefix);
+  const auto reader = open_checkpoint(storage, model_dir, facts);
   SHOAL_TRY(const bool is_whole, heard(reader, facts));
-  if (!is_whole) return {};
+  if (!is_whole || !*reader) return {};
   const checkpoint::Manifest& manifest = (*reader)->manifest();
   facts.facts["numerics"] = manifest.info.numerics;
   facts.facts["fingerprint"] = manifest.info.fingerprint;

@@ -14,11 +14,12 @@ namespace shoal::cli::plot {
 struct RunFacts {
   /// Values from the files, by name: "flags.batch", "seed", "version", "program", "numerics", "fingerprint"...
   std::map<std::string, json::Json> facts;
-  std::vector<std::string> complaints;  ///< Sentences about files that are damaged.
+  std::vector<std::string> complaints;  ///< Sentences about files that are damaged, and whose facts are missing here.
+  std::vector<std::string> remarks;     ///< Sentences about a damaged checkpoint in whose place an older one was read.
 };
 
-/// Reads report.json, run.json and the index of the newest checkpoint of `model_dir`. Missing files are skipped, and a
-/// damaged file becomes a complaint. Returns the errors of the file system.
+/// Reads report.json, run.json and the index of the newest checkpoint of `model_dir`, or of the newest one that is intact.
+/// Missing files are skipped, and a damaged file becomes a complaint. Returns the errors of the file system.
 Result<RunFacts> read_run_facts(Storage& storage, const std::string& model_dir);
 
 /// Like read_run_facts(), but reads only report.json.
