@@ -49,6 +49,18 @@ TEST(ColumnStatistics, NormalizesNumbers) {
   EXPECT_NEAR(logs[2], std::log(10.0), 1e-6);
 }
 
+TEST(ColumnStatistics, NormalizersOfInfiniteNumbersSayWhichNumbersTheyAre) {
+  const auto rows = Dataset::from_tensor_slices({{"x", Tensor::of<float>({3}, {1, 2, INFINITY})}});
+  const NumberStatistics x = statistics_of(rows).number("x");
+  EXPECT_THAT(
+      raised([&] { x.rescaler(); }),
+      HasSubstr("rescaler: the limits, least and largest number, have to be finite numbers, and they are 1 and inf; "
+                "if they were measured, the data have an infinite number (inf, 1e999): leave such rows out"));
+  EXPECT_THAT(raised([&] { x.standardizer(); }), HasSubstr("standardizer: mean and standard deviation have to be finite"));
+  EXPECT_THAT(raised([] { rescaler(-1.5e308, 1.5e308); }),
+              HasSubstr("rescaler: the limits -1.5e+308 and 1.5e+308 are too far apart"));
+}
+
 TEST(ColumnStatistics, RefusesWhatIsNotThere) {
   const Statistics statistics = statistics_of(people());
   EXPECT_THAT(raised([&] { statistics.number("cat"); }), HasSubstr("no feature of numbers \"cat\"; there are: age, pair"));

@@ -5,6 +5,7 @@
 #include <cmath>
 
 #include "shoal/base/forever.h"
+#include "shoal/base/format.h"
 #include "shoal/base/names_text.h"
 #include "shoal/base/production.h"
 #include "shoal/base/utf8.h"
@@ -97,19 +98,39 @@ const auto& found(const auto& of, const std::string& name, const char* what) {
   return at->second;
 }
 
+/// Raises InvalidArgument unless both numbers are finite. `what` names them, as "rescaler: the limits".
+void require_finite(const char* what, double one, double other) {
+  if (std::isfinite(one) && std::isfinite(other)) return;
+  // printf() would write a minus sign before some NaNs.
+  const auto text = [](double x) { return std::isnan(x) ? "nan" : formatted("%.9g", x); };
+  raise(invalid_argument(std::string(what) + " have to be finite numbers, and they are " + text(one) + " and " +
+                         text(other) +
+                         "; if they were measured, the data have an infinite number (inf, 1e999): leave such rows out by "
+                         "filter(), or replace it by map()"));
+}
+
+/// Returns (x - shift) / width, or x - shift if the width is 0.
+std::function<Value(Value)> shifted_and_scaled(double shift, double width) {
+  return [shift, scale = width > 0 ? 1 / width : 1.0](Value x) { return ops::scale(x - shift, scale); };
+}
+
 }  // namespace
 
 std::function<Value(Value)> standardizer(double mean, double stddev) {
-  if (!std::isfinite(mean) || !std::isfinite(stddev)) {
-    raise(invalid_argument("normalizer: mean and standard deviation have to be finite numbers, and they are " +
-                           std::to_string(mean) + " and " + std::to_string(stddev) +
-                           "; if they were measured, the data have an infinite number (inf, 1e999): leave such rows out by "
-                           "filter(), or replace it by map()"));
-  }
-  return [mean, scale = stddev > 0 ? 1 / stddev : 1.0](Value x) { return ops::scale(x - mean, scale); };
+  require_finite("standardizer: mean and standard deviation", mean, stddev);
+  return shifted_and_scaled(mean, stddev);
 }
 
-std::function<Value(Value)> rescaler(double low, double high) { return standardizer(low, high - low); }
+std::function<Value(Value)> rescaler(double low, double high) {
+  require_finite("rescaler: the limits, least and largest number,", low, high);
+  if (!std::isfinite(high - low)) {
+    raise(
+        invalid_argument(formatted("rescaler: the limits %.9g and %.9g are too far apart for a double to hold their "
+                                   "distance; give nearer ones",
+                                   low, high)));
+  }
+  return shifted_and_scaled(low, high - low);
+}
 
 std::function<Value(Value)> log1p_normalizer() {
   return [](Value x) { return ops::log(x + 1.0); };

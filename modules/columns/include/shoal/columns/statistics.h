@@ -20,9 +20,11 @@ struct StatisticsText;
 
 namespace shoal::columns {
 
-/// Returns a function for NumericOptions::normalizer: (x - mean) / stddev, or x - mean if stddev is 0.
+/// Returns a function for NumericOptions::normalizer: (x - mean) / stddev, or x - mean if stddev is 0. Raises
+/// InvalidArgument unless both are finite numbers.
 std::function<Value(Value)> standardizer(double mean, double stddev);
-/// Returns a normalizer: (x - low) / (high - low), or x - low if both limits are equal.
+/// Returns a normalizer: (x - low) / (high - low), or x - low if both limits are equal. Raises InvalidArgument unless both
+/// limits and their distance are finite numbers.
 std::function<Value(Value)> rescaler(double low, double high);
 /// Returns a normalizer: log(1 + x), for counts and amounts >= 0 with a long tail.
 std::function<Value(Value)> log1p_normalizer();
