@@ -15,6 +15,7 @@ using std::chrono::nanoseconds;
 using ::testing::DoubleNear;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::Not;
 
 /// Its clock stands still but for take().
 class CountedClock final : public ForwardingEnvironment {
@@ -125,6 +126,37 @@ TEST_F(InputStatisticsOf, NameTheSlowestStageAndWhatToChange) {
   EXPECT_THAT(slowest_stage(two, 4).share, DoubleNear(1 / 1.75, 1e-9));
   EXPECT_EQ(slowest_stage(two, 4).advice,
             "read several files at once, by interleave(..., {.parallel = true}), or put cache() behind csv");
+}
+
+/// Behind a shuffle or a repeat each pass is another one, so that cache() would be wrong or never complete.
+TEST_F(InputStatisticsOf, AdviseNoCacheBehindWhatShufflesOrRepeats) {
+  const auto advice = [&](const Dataset& dataset) {
+    const SlowestStage slowest = slowest_stage(after_all(dataset), 1);
+    EXPECT_EQ(slowest.share, 1) << slowest.name;
+    return slowest.advice;
+  };
+  const Dataset ten = Dataset::range(10);
+  const MapFn slow = taking(microseconds(20));
+  const std::string cheaper = "make the function of map cheaper";
+  for (const Dataset& moved : {ten.shuffle(5), ten.repeat(2), ten.repeat().take(15), ten.shuffle(5).batch(2)}) {
+    EXPECT_EQ(advice(moved.map(slow)), cheaper);
+  }
+  EXPECT_EQ(advice(ten.map(slow).shuffle(5).repeat(2)),
+            cheaper + ", or put cache() behind it if it gives the same in each pass");
+  EXPECT_EQ(advice(ten.shuffle(5, {.seed = 1, .reshuffle_each_iteration = false}).map(slow)),
+            cheaper + ", or put cache() behind it if it gives the same in each pass");
+  const auto all = [this](const Element&) -> Result<bool> {
+    env_->take(microseconds(20));
+    return true;
+  };
+  EXPECT_EQ(advice(ten.filter(all)), "put cache() behind filter if it gives the same in each pass");
+  EXPECT_EQ(advice(ten.repeat(2).filter(all)), "make the function of filter cheaper");
+  EXPECT_THAT(slowest_stage({.stages = {{.name = "batch", .seconds = 1, .is_moved = true}}}, 1).advice,
+              AllOf(HasSubstr("give batch less to do"), Not(HasSubstr("cache()"))));
+  const auto iterator = open(ten.repeat().batch(2), *env_, {.measure = true});
+  const InputStatistics statistics = iterator->statistics();
+  EXPECT_FALSE(statistics.stages[0].is_moved);
+  for (const size_t behind : {1, 2}) EXPECT_TRUE(statistics.stages[behind].is_moved) << behind;
 }
 
 }  // namespace

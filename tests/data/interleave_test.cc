@@ -12,6 +12,7 @@
 namespace shoal::data {
 namespace {
 
+using ::testing::AllOf;
 using ::testing::HasSubstr;
 
 class Interleave : public BothEnvironments {};
@@ -34,6 +35,34 @@ TEST_P(Interleave, FlatMapGivesOneAfterTheOther) {
   };
   EXPECT_EQ(collect(Dataset::range(4).flat_map(counting_to), env()), values({0, 0, 1, 0, 1, 2}));
   EXPECT_EQ(collect(Dataset::range(0).flat_map(counting_to), env()), Values());
+}
+
+/// cache() keeps the elements of a pass until the pass ends.
+TEST_P(Interleave, ADatasetThatRepeatsForEverIsRefusedBeforeCache) {
+  TemporaryFolder folder;
+  const auto endless = [](const Element& element) { return Dataset::from_tensors(element.features).repeat(); };
+  const auto nested = [&](const Element& element) { return Dataset::from_tensors(element.features).flat_map(endless); };
+  const Dataset three = Dataset::range(3);
+  for (const Dataset& dataset :
+       {three.flat_map(endless).cache(), three.flat_map(endless).shuffle(4).batch(2).cache(folder / "file"),
+        three.interleave(endless, {.parallel = true}).cache().take(5), three.flat_map(nested).cache()}) {
+    const Outcome outcome = drain(*open(dataset, env()), 100);
+    EXPECT_EQ(outcome.values.size(), 0u);
+    ASSERT_TRUE(outcome.error);
+    EXPECT_EQ(outcome.error->kind(), ErrorKind::kInvalidArgument);
+    EXPECT_THAT(outcome.error->message(), AllOf(HasSubstr("element 0 of the input of "), HasSubstr("repeats for ever"),
+                                                HasSubstr("put repeat() behind cache()")));
+  }
+  // Here something ends the pass before cache() gets all of it.
+  const auto cut = [&](const Element& element) { return endless(element).take(2); };
+  const auto cut_above = [&](const Element& element) {
+    return Dataset::from_tensors(element.features).flat_map(endless).take(2);
+  };
+  EXPECT_EQ(collect(three.flat_map(endless).take(4).cache(), env()), values({0, 0, 0, 0}));
+  EXPECT_EQ(collect(three.flat_map(cut).cache(), env()), values({0, 0, 1, 1, 2, 2}));
+  EXPECT_EQ(collect(three.flat_map(cut_above).cache(), env()), values({0, 0, 1, 1, 2, 2}));
+  EXPECT_EQ(collect(Dataset::zip_labels(three.flat_map(endless), three).cache(), env()), values({0, 0, 0}));
+  EXPECT_EQ(collect(three.cache().flat_map(endless).take(2), env()), values({0, 0}));
 }
 
 TEST_P(Interleave, WithoutOrderNothingIsLost) {
@@ -172,6 +201,48 @@ TEST_P(Interleave, RefusesNumbersOutOfRange) {
               ErrorKind::kInvalidArgument);
   }
   EXPECT_EQ(raised([] { return Dataset::range(1).flat_map(nullptr); })->kind(), ErrorKind::kInvalidArgument);
+}
+
+/// Whether elements keep their positions is known only when the inner dataset is made.
+TEST_P(Interleave, SplitRefusesInnerDatasetsWhoseElementsMove) {
+  const auto shuffled = [](const Element& element) {
+    const int64_t first = element.features.single().as<int64_t>()[0] * 10;
+    return Dataset::range(first, first + 10).shuffle(10);
+  };
+  const auto nested = [&](const Element& element) {
+    return Dataset::from_tensors(element.features.single()).flat_map(shuffled);
+  };
+  for (const Dataset& dataset : {Dataset::range(3).flat_map(shuffled), Dataset::range(3).interleave(shuffled, {.cycle = 2}),
+                                 Dataset::range(3).flat_map(nested), Dataset::range(3).flat_map(shuffled).batch(2)}) {
+    EXPECT_EQ(drain(*open(dataset, env())).error, std::nullopt);
+    for (const Dataset& side : {dataset.split(0.3).training, dataset.split(0.3).held_out}) {
+      const Outcome outcome = drain(*open(side, env()));
+      ASSERT_TRUE(outcome.error);
+      EXPECT_EQ(outcome.error->kind(), ErrorKind::kInvalidArgument);
+      EXPECT_THAT(outcome.error->message(),
+                  testing::HasSubstr("a shuffle without a seed has another order in each iteration"));
+    }
+  }
+  const auto plain = [](const Element& element) { return Dataset::range(element.features.single().as<int64_t>()[0]); };
+  EXPECT_EQ(drain(*open(Dataset::range(5).flat_map(plain).split(0.3).training.shuffle(5), env())).error, std::nullopt);
+}
+
+TEST(InterleaveWarnings, TellOfShardsOfRandomInnerDatasets) {
+  const auto inner = [](std::optional<int64_t> seed) {
+    return [seed](const Element&) { return Dataset::range(10).shuffle(10, {.seed = seed}); };
+  };
+  const auto warnings_of = [](const Dataset& dataset) {
+    VirtualWorld world(1);
+    std::vector<std::string> warnings;
+    collect(dataset, world.add_task({.sink = [&](const LogRecord& record) { warnings.emplace_back(record.message); }}));
+    return warnings;
+  };
+  const std::vector<std::string> warnings = warnings_of(Dataset::range(3).flat_map(inner({})).shard(2, 0));
+  ASSERT_EQ(warnings.size(), 1u);
+  EXPECT_THAT(warnings[0], testing::HasSubstr("some elements are lost and others repeat"));
+  EXPECT_EQ(warnings_of(Dataset::range(3).flat_map(inner(1)).shard(2, 0)).size(), 0u);
+  EXPECT_EQ(warnings_of(Dataset::range(3).shard(2, 0).flat_map(inner({}))).size(), 0u);
+  EXPECT_EQ(warnings_of(Dataset::range(3).flat_map(inner({})).shard(1, 0)).size(), 0u);
 }
 
 }  // namespace

@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <algorithm>
+#include <filesystem>
 #include <set>
 
 #include "collecting.h"
@@ -53,6 +54,43 @@ TEST_F(ListFiles, ManyMatchesAreSortedAndEachThere) {
   EXPECT_EQ(names(Dataset::list_files(in_folder("sub2/*"), sorted)), (Names{"sub2/x.idx", "sub2/y.idx"}));
   EXPECT_EQ(names(Dataset::list_files({in_folder("c*"), in_folder("a.idx"), in_folder("*.idx")}, sorted)),
             (Names{"a.idx", "b.idx", "c.idx"}));
+}
+
+/// Two literals could be the two ends of one std::string.
+TEST_F(ListFiles, TakesPatternsInEachForm) {
+  const std::filesystem::path before = std::filesystem::current_path();
+  std::filesystem::current_path(folder_.path());
+  const auto listed = [this](const Dataset& dataset) {
+    Names found;
+    const auto iterator = open(dataset, env());
+    for (Element element; value_or_raise(iterator->next(element));) found.push_back(element.features.single().strings()[0]);
+    std::ranges::sort(found);
+    return found;
+  };
+  const std::string a = "a.*", b = "b.*";
+  const std::string_view view_of_a = a, view_of_b = b;
+  const char* const pointer = "a.*";
+  const std::filesystem::path path = "a.*";
+  const Names of_a = {"a.idx", "a.txt"}, of_both = {"a.idx", "a.txt", "b.idx"},
+              of_three = {"a.idx", "a.txt", "b.idx", "c.idx"};
+  const ListFilesOptions sorted{.shuffle = false};
+  for (const Dataset& one :
+       {Dataset::list_files("a.*"), Dataset::list_files(a), Dataset::list_files(view_of_a), Dataset::list_files(pointer),
+        Dataset::list_files(path), Dataset::list_files({"a.*"}), Dataset::list_files({a}), Dataset::list_files({view_of_a}),
+        Dataset::list_files("a.*", {.shuffle = false}), Dataset::list_files(a, sorted),
+        Dataset::list_files(view_of_a, sorted), Dataset::list_files({"a.*"}, sorted)}) {
+    EXPECT_EQ(listed(one), of_a);
+  }
+  for (const Dataset& two :
+       {Dataset::list_files({"a.*", "b.*"}), Dataset::list_files({a, b}), Dataset::list_files({view_of_a, view_of_b}),
+        Dataset::list_files({a, "b.*"}), Dataset::list_files(std::vector<std::string>{a, b}),
+        Dataset::list_files({"a.*", "b.*"}, {.shuffle = false}), Dataset::list_files({"a.*", "b.*"}, sorted),
+        Dataset::list_files({a, b}, sorted)}) {
+    EXPECT_EQ(listed(two), of_both);
+  }
+  EXPECT_EQ(listed(Dataset::list_files({"a.*", "b.*", "c.*"})), of_three);
+  EXPECT_EQ(listed(Dataset::list_files({"a.*", "b.*", "c.*"}, {.shuffle = false})), of_three);
+  std::filesystem::current_path(before);
 }
 
 TEST_F(ListFiles, ShufflesOverAllMatchesAnewAtEachPass) {

@@ -30,6 +30,35 @@ TEST_P(AgainstModel, YieldsWhatTheModelYields) {
   EXPECT_GT(failing, count / 150);  // The failing pipelines are looked at, too.
 }
 
+/// Passes that are broken off while their input has been read further: what the next pass gives must not depend on how far
+/// that was. Without threads (inline), jobs read as far as they may at once.
+TEST_P(AgainstModel, ThreadsChangeNothing) {
+  const auto broken_off = [](const Dataset& dataset, uint64_t seed) {
+    const int64_t count = 1 + int64_t(seed % 7);
+    if (seed % 2 == 0) return dataset.take(count).repeat(3);
+    const Dataset numbers = Dataset::range(count).map([](Element one) {
+      return Element{{{"number", one.features.single()}}, {}};
+    });
+    return Dataset::zip({numbers, dataset.map([](Element one) {
+                           return Element{{{"", one.features.single()}}, {}};
+                         })})
+        .repeat(3)
+        .map([](const Element& both) {
+          return Element{both.features[""], {}};
+        });
+  };
+  for (uint64_t seed = 0; seed < 3000; ++seed) {
+    const RandomPipeline serial(seed, true, 4, false), pipeline(seed, true, 4);
+    SCOPED_TRACE("seed " + std::to_string(seed) + ": " + pipeline.text());
+    const Dataset expected = broken_off(serial.dataset(), seed);
+    const Dataset dataset = broken_off(pipeline.dataset().prefetch(1 + int64_t(seed % 5)), seed);
+    const Outcome should = drain(*open(expected, env(), {.seed = 3}));
+    const Outcome outcome = drain(*open(dataset, env(), {.seed = 3}));
+    ASSERT_EQ(outcome.values, should.values);
+    ASSERT_EQ(outcome.error.has_value(), should.error.has_value());
+  }
+}
+
 TEST_P(AgainstModel, CardinalityIsWhatIsYieldedWhereItIsKnown) {
   int known = 0;
   for (uint64_t seed = 0; seed < 1000; ++seed) {

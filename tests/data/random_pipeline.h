@@ -37,7 +37,9 @@ inline bool keeps(const Value& value) { return value.numbers.empty() || value.nu
 class RandomPipeline {
  public:
   /// `shuffles`: with shuffle too, which the model cannot follow (model() is then meaningless).
-  RandomPipeline(uint64_t seed, bool shuffles, int length_max = 10) : random_(seed), shuffles_(shuffles) {
+  /// `threads`: false makes the same pipeline without read-ahead and without calls at once.
+  RandomPipeline(uint64_t seed, bool shuffles, int length_max = 10, bool threads = true)
+      : random_(seed), shuffles_(shuffles), threads_(threads) {
     source();
     const int64_t length = below(length_max + 1);
     for (int64_t i = 0; i < length; ++i) transform();
@@ -129,7 +131,7 @@ class RandomPipeline {
         repeat(n % 4);
         return void(text_ += ".repeat(" + std::to_string(n % 4) + ")");
       case 9: return shard(n + 1, below(n + 1));
-      case 10: dataset_ = dataset_->prefetch(n); return void(text_ += ".prefetch" + number);
+      case 10: return prefetch(n);
       case 11: return unbatch();
       case 12: return split(0.1 * double(1 + below(9)), below(100), below(2) == 0);
       case 13:  // A cache is tried more often: it hands out the same elements again, and a pass of it may be broken off.
@@ -169,7 +171,7 @@ class RandomPipeline {
 
   void interleave(int64_t cycle, int64_t block, bool parallel) {
     text_ += ".interleave(" + std::to_string(cycle) + ", " + std::to_string(block) + (parallel ? ", parallel)" : ")");
-    dataset_ = dataset_->interleave(dataset_of, {.cycle = cycle, .block = block, .parallel = parallel});
+    dataset_ = dataset_->interleave(dataset_of, {.cycle = cycle, .block = block, .parallel = parallel && threads_});
     const Values from = std::exchange(model_.values, {});
     std::vector<std::optional<Values>> slots{size_t(cycle)};
     size_t taken = 0;
@@ -289,7 +291,7 @@ class RandomPipeline {
       if (first_of(value_of(element)) % 5 == 4) return invalid_argument("not this one");
       return element;
     };
-    dataset_ = dataset_->map(picky, {.parallel = parallel}).ignore_errors(-1);
+    dataset_ = dataset_->map(picky, {.parallel = threads_ ? parallel : 1}).ignore_errors(-1);
     std::erase_if(model_.values, [](const Value& value) { return first_of(value) % 5 == 4; });
   }
 
@@ -310,7 +312,7 @@ class RandomPipeline {
       return triple(std::move(element), int64_t(random.below(1000)));
     };
     const auto keep = [](const Element&, RandomStream& random) { return random.below(4) != 0; };
-    dataset_ = dataset_->map(add, {.parallel = parallel}).filter(keep);
+    dataset_ = dataset_->map(add, {.parallel = threads_ ? parallel : 1}).filter(keep);
   }
 
   void sample() {
@@ -391,13 +393,19 @@ class RandomPipeline {
     }
   }
 
+  void prefetch(int64_t count) {
+    text_ += ".prefetch(" + std::to_string(count) + ")";
+    if (threads_) dataset_ = dataset_->prefetch(count);
+  }
+
   /// Five calls stand for a map that finds its number of calls.
   void parallel_map(int calls) {
     map(calls == 5 ? -1 : calls);
     text_ += ".parallel_map()";
   }
   void map(int parallel) {
-    dataset_ = dataset_->map([](Element element) { return triple(std::move(element), 1); }, {.parallel = parallel});
+    const MapOptions options{.parallel = threads_ ? parallel : 1};
+    dataset_ = dataset_->map([](Element element) { return triple(std::move(element), 1); }, options);
     for (Value& value : model_.values) {
       for (int64_t& number : value.numbers) number = number * 3 + 1;
     }
@@ -476,6 +484,7 @@ class RandomPipeline {
 
   std::mt19937_64 random_;
   bool shuffles_;
+  bool threads_;
   std::unique_ptr<TemporaryFolder> folder_;  // Of caches in files.
   int files_ = 0;
   std::optional<Dataset> dataset_;

@@ -120,7 +120,7 @@ TEST_F(Stopping, EndsEveryStageThatIsGivenNothing) {
        Dataset::range(1000).cache().repeat().map(counted).filter([](const Element&) { return false; })},
       {"shuffle", endless.shuffle(most)},
       {"skip by elements", endless.filter([](const Element&) { return true; }).skip(most)},
-      {"shuffle behind a cache", endless.cache().shuffle(most)},
+      {"shuffle behind a cache", Dataset::range(INT64_MAX).map(counted).cache().shuffle(most)},
       {"batch", endless.batch(most / 2)},
       {"padded batch", endless.padded_batch(most / 2)},
       {"batch of filter", none.batch(3)},

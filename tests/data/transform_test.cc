@@ -137,6 +137,20 @@ TEST_P(Transforms, RangeWithSteps) {
   EXPECT_EQ(Dataset::range(INT64_MIN, INT64_MAX, INT64_MAX).cardinality(), 3);
 }
 
+TEST_P(Transforms, ARangeOfAllNumbersHasMoreThanCardinalityCanSay) {
+  const Dataset all = Dataset::range(INT64_MIN, INT64_MAX);
+  EXPECT_EQ(all.cardinality(), std::nullopt);
+  EXPECT_EQ(all.is_finite(), true);
+  EXPECT_EQ(Dataset::range(INT64_MAX, INT64_MIN, -1).cardinality(), std::nullopt);
+  EXPECT_EQ(Dataset::range(0, INT64_MAX).cardinality(), INT64_MAX);
+  EXPECT_EQ(collect(all.take(2), env()), values({INT64_MIN, INT64_MIN + 1}));
+}
+
+TEST_P(Transforms, ALongRangeIsReachedFarFromItsBegin) {
+  const Dataset by_two = Dataset::range(INT64_MIN, INT64_MAX, 2).skip(INT64_MAX - 1).take(1);
+  EXPECT_EQ(collect(by_two, env()), values({INT64_MAX - 3}));
+}
+
 TEST_P(Transforms, SlicesKeepFeaturesAndLabelsTogether) {
   const Dataset dataset = Dataset::from_tensor_slices({{"x", rows({1, 2, 3})}, {"y", rows({4, 5, 6})}},
                                                       Tensor::of<int64_t>(Shape{3}, {7, 8, 9}));
@@ -376,12 +390,20 @@ TEST(Descriptions, MistakesAreRaisedWhereTheyAreMade) {
 
 TEST(Descriptions, AnswerWhatTheEstimatorAsks) {
   const Dataset ten = Dataset::range(10);
-  EXPECT_FALSE(ten.has_unseeded_shuffle());
-  EXPECT_TRUE(ten.shuffle(3).batch(2).has_unseeded_shuffle());
-  EXPECT_FALSE(ten.shuffle(3, {.seed = 1}).has_unseeded_shuffle());
-  EXPECT_TRUE(Dataset::list_files("x*").has_unseeded_shuffle());
-  EXPECT_FALSE(Dataset::list_files("x*", {.shuffle = false}).has_unseeded_shuffle());
-  EXPECT_TRUE(ten.concatenate(ten.shuffle(2)).has_unseeded_shuffle());
+  EXPECT_FALSE(ten.has_unseeded_random());
+  EXPECT_TRUE(ten.shuffle(3).batch(2).has_unseeded_random());
+  EXPECT_FALSE(ten.shuffle(3, {.seed = 1}).has_unseeded_random());
+  EXPECT_TRUE(Dataset::list_files("x*").has_unseeded_random());
+  EXPECT_FALSE(Dataset::list_files("x*", {.shuffle = false}).has_unseeded_random());
+  EXPECT_TRUE(ten.concatenate(ten.shuffle(2)).has_unseeded_random());
+  const auto draw = [](Element one, RandomStream&) { return one; };
+  const auto choose = [](const Element&, RandomStream& random) { return random.below(2) == 0; };
+  EXPECT_TRUE(ten.map(draw).has_unseeded_random());
+  EXPECT_FALSE(ten.map(draw, {.seed = 1}).has_unseeded_random());
+  EXPECT_TRUE(ten.filter(choose).has_unseeded_random());
+  EXPECT_FALSE(ten.filter(choose, 1).has_unseeded_random());
+  EXPECT_TRUE(Dataset::sample_from({ten, ten}).has_unseeded_random());
+  EXPECT_FALSE(Dataset::sample_from({ten, ten}, {.seed = 1}).has_unseeded_random());
 
   EXPECT_FALSE(ten.has_shard());
   EXPECT_TRUE(ten.shard(2, 0).batch(2).has_shard());
@@ -391,10 +413,18 @@ TEST(Descriptions, AnswerWhatTheEstimatorAsks) {
   EXPECT_TRUE(Dataset::from_generator(open_generator, {.depends_on_trainer = true}).depends_on_trainer());
   EXPECT_FALSE(Dataset::from_generator(open_generator).depends_on_trainer());
 
-  EXPECT_FALSE(ten.shard(2, 0).shuffle(3).unseeded_shuffle_before_shard());
-  EXPECT_TRUE(ten.shuffle(3).shard(2, 0).unseeded_shuffle_before_shard());
-  EXPECT_FALSE(ten.shuffle(3, {.seed = 1}).shard(2, 0).unseeded_shuffle_before_shard());
-  EXPECT_TRUE(Dataset::list_files("x*").shard(2, 1).repeat().unseeded_shuffle_before_shard());
+  EXPECT_FALSE(ten.shard(2, 0).shuffle(3).unseeded_random_before_shard());
+  EXPECT_TRUE(ten.shuffle(3).shard(2, 0).unseeded_random_before_shard());
+  EXPECT_FALSE(ten.shuffle(3, {.seed = 1}).shard(2, 0).unseeded_random_before_shard());
+  EXPECT_TRUE(Dataset::list_files("x*").shard(2, 1).repeat().unseeded_random_before_shard());
+  EXPECT_TRUE(Dataset::sample_from({ten, ten}).shard(2, 0).unseeded_random_before_shard());
+  EXPECT_TRUE(ten.filter(choose).shard(2, 0).unseeded_random_before_shard());
+  EXPECT_FALSE(ten.filter(choose, 1).shard(2, 0).unseeded_random_before_shard());
+  EXPECT_FALSE(ten.map(draw).shard(2, 0).unseeded_random_before_shard()) << "Elements keep their positions.";
+  EXPECT_TRUE(ten.map(draw).filter([](const Element&) { return true; }).shard(2, 0).unseeded_random_before_shard());
+  EXPECT_TRUE(ten.map([](Element one) { return one; }, {.parallel = 2, .deterministic = false})
+                  .shard(2, 0)
+                  .unseeded_random_before_shard());
 
   EXPECT_EQ(ten.is_finite(), true);
   EXPECT_EQ(ten.repeat().batch(3).is_finite(), false);

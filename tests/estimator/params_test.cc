@@ -52,7 +52,11 @@ TEST(Params, HoldLists) {
                 {"floats", {0.5f}},
                 {"names", {"oak", "pine"}},
                 {"none", std::vector<int>()},
-                {"words", std::vector<std::string>{"a"}}};
+                {"words", std::vector<std::string>{"a"}},
+                {"one", {"oak"}},
+                {"three", {"a", "b", "c"}},
+                {"strings", {std::string("a"), std::string("b")}},
+                {"views", {std::string_view("a"), std::string_view("b")}}};
   EXPECT_EQ(params.get_ints("units"), (std::vector<int64_t>{64, 32}));
   EXPECT_EQ(params.get_ints("sizes"), (std::vector<int64_t>{7, 9}));
   EXPECT_EQ(params.get_reals("rates"), (std::vector<double>{0.5, 1e-3}));
@@ -60,6 +64,11 @@ TEST(Params, HoldLists) {
   EXPECT_EQ(params.get_reals("units"), (std::vector<double>{64, 32})) << "integers are reals too";
   EXPECT_EQ(params.get_strings("names"), (std::vector<std::string>{"oak", "pine"}));
   EXPECT_EQ(params.get_strings("words"), std::vector<std::string>{"a"});
+  EXPECT_EQ(params.get_strings("one"), std::vector<std::string>{"oak"});
+  EXPECT_EQ(params.get_strings("three"), (std::vector<std::string>{"a", "b", "c"}));
+  for (const char* name : {"strings", "views"}) {
+    EXPECT_EQ(params.get_strings(name), (std::vector<std::string>{"a", "b"})) << name;
+  }
   EXPECT_TRUE(params.get_ints("none").empty());
   params.set("units", std::vector<int64_t>{8});
   EXPECT_EQ(params.get_ints("units"), std::vector<int64_t>{8});

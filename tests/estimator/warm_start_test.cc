@@ -47,6 +47,23 @@ TEST_F(WarmStartTest, AListOfPatternsChoosesAmongAllVariables) {
   EXPECT_EQ(begun({{.from = from(), .variables = {".*"}}}), with(begun({}), old_bits(), all));
 }
 
+TEST(WarmStartChoices, OneTextIsAPatternAndBracesAreAList) {
+  const std::string text = "a";
+  const std::string_view view = "a";
+  for (const WarmStartChoice& choice : {WarmStartChoice("a"), WarmStartChoice(text), WarmStartChoice(view)}) {
+    EXPECT_TRUE(choice.trainable_only());
+    EXPECT_EQ(choice.patterns(), std::vector<std::string>{"a"});
+  }
+  const WarmStartChoice one = {"a"}, two = {"a", "b"}, strings = {text, std::string("b")}, views = {view, view},
+                        vector = std::vector<std::string>{"a", "b"};
+  EXPECT_EQ(one.patterns(), std::vector<std::string>{"a"});
+  EXPECT_EQ(views.patterns(), (std::vector<std::string>{"a", "a"}));
+  for (const WarmStartChoice* list : {&two, &strings, &vector}) {
+    EXPECT_EQ(list->patterns(), (std::vector<std::string>{"a", "b"}));
+  }
+  for (const WarmStartChoice* list : {&one, &two, &strings, &views, &vector}) EXPECT_FALSE(list->trainable_only());
+}
+
 TEST_F(WarmStartTest, NoneChoosesWhatHasAVocabulary) {
   const std::vector<std::string> words = {"a", "b", "c", "d", "e"};
   EXPECT_EQ(begun({{.from = from(),

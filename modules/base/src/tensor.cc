@@ -94,6 +94,7 @@ Tensor Tensor::reshaped(Shape shape) const {
 }
 
 Tensor Tensor::clone() const {
+  if (!buffer_ && !strings_) return *this;  // Another tensor was move-constructed from this one: there is nothing to copy.
   if (dtype_ == DType::kString) return of_strings(shape_, *strings_);
   Tensor copy(dtype_, shape_);
   if (bytes() > 0) std::memcpy(copy.mutable_view().data, view().data, bytes());

@@ -28,7 +28,7 @@ class BatchStage final : public Stage {
     SHOAL_TRY(const int64_t elements, input_->skip(count * size_));
     return drop_remainder_ ? elements / size_ : (elements + size_ - 1) / size_;
   }
-  Result<void> restart() override { return input_->restart(); }
+  Result<void> restart(uint64_t pass) override { return input_->restart(pass); }
   Result<void> save(StateWriter& out) const override { return input_->save(out); }
   Result<void> load(StateReader& in) override { return input_->load(in); }
 

@@ -50,10 +50,10 @@ class BucketStage final : public Stage {
     return false;
   }
 
-  Result<void> restart() override {
+  Result<void> restart(uint64_t pass) override {
     reset();
     resumed_ = false;
-    return input_->restart();
+    return input_->restart(pass);
   }
 
   Result<void> save(StateWriter& out) const override {
@@ -203,6 +203,7 @@ class BucketNode final : public Node {
     return std::make_unique<BucketStage>(context, std::move(stage), length_, options_, padding_);
   }
   std::string_view kind() const override { return "bucket_by_length"; }
+  bool chooses_by_value() const override { return true; }
   RandomKey fold_parameters(RandomKey key) const override {
     key = fold_in(fold_in(key, "bucket by length"), options_.padding.drop_remainder);
     for (const int64_t boundary : options_.boundaries) key = fold_in(key, uint64_t(boundary));

@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// cache: keeps the elements of the first complete pass in memory. Saved positions do not contain the elements, so a
-// restore reads the input again.
+// cache: keeps the elements of a complete pass in memory. Until a pass is complete, each one reads the input's first pass
+// again. So all passes are equal, though a stage that reads ahead may complete one early. Saved positions do not contain the
+// elements, so a restore reads the input again.
 #include <algorithm>
 
 #include "nodes.h"
@@ -23,11 +24,11 @@ class CacheStage final : public Stage {
     index_ += skipped;
     return int64_t(skipped);
   }
-  Result<void> restart() override {
+  Result<void> restart(uint64_t) override {
     index_ = 0;
     if (complete_) return {};
     forget();
-    return input_->restart();
+    return input_->restart(0);
   }
   Result<void> save(StateWriter& out) const override {
     out.flag(complete_);
@@ -100,6 +101,7 @@ class CacheNode final : public Node {
     return std::make_unique<CacheStage>(context, std::move(stage));
   }
   std::string_view kind() const override { return "cache"; }
+  std::optional<bool> reads_to_the_end() const override { return true; }
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(key, "cache"); }
 };
 

@@ -16,6 +16,7 @@ namespace shoal::data {
 namespace {
 
 constexpr std::string_view kCacheMagic = "shoal cache 1\n";
+constexpr std::string_view kMagicOfAnyVersion = kCacheMagic.substr(0, 12);
 constexpr std::string_view kEndMark = "shoalend";
 constexpr size_t kTailBytes = 16;  // The file ends with the offset of its index, and kEndMark: 8 bytes each.
 constexpr size_t kCacheHeaderBytes = kCacheMagic.size() + 9;
@@ -40,6 +41,13 @@ Result<std::string> packed([[maybe_unused]] std::string_view raw) {
 }
 
 }  // namespace
+
+Result<bool> begins_as_cache_file(const ReadableFile& file) {
+  std::array<char, kMagicOfAnyVersion.size()> magic{};
+  if (file.size() < kRecordHeadBytes + magic.size()) return false;
+  SHOAL_TRY_VOID(file.read_at(kRecordHeadBytes, std::as_writable_bytes(std::span(magic))));
+  return std::string_view(magic.data(), magic.size()) == kMagicOfAnyVersion;
+}
 
 Result<CacheFileWriter> CacheFileWriter::create(Storage& storage, const std::string& path, uint64_t fingerprint,
                                                 bool compress) {
@@ -109,6 +117,12 @@ Result<void> CacheFileWriter::write_record(std::string_view payload) {
 
 Result<CacheFileReader> CacheFileReader::open(Storage& storage, std::string path) {
   SHOAL_TRY(std::unique_ptr<ReadableFile> file, storage.open(path));
+  SHOAL_TRY(const bool begins, begins_as_cache_file(*file));
+  if (!begins) {
+    return failed_precondition(path +
+                               " is no file of cache(), and is left as it is; give cache() another path, or move "
+                               "this file away");
+  }
   CacheFileReader reader(std::move(file), std::move(path));
   SHOAL_TRY_VOID(reader.read_header());
   SHOAL_TRY_VOID(reader.read_index());
@@ -127,7 +141,7 @@ Result<std::string> CacheFileReader::read_record(uint64_t offset, uint64_t end) 
   const auto length = load_little_endian<uint64_t>(view_of_bytes(head));
   if (masked_crc(crc32c(view_of_bytes(head).substr(0, 8))) != load_little_endian<uint32_t>(view_of_bytes(head).substr(8)) ||
       length > end - offset - kFramingBytes) {
-    return damaged(offset, "the file is damaged, or no file of cache()");
+    return damaged(offset, "the file is damaged");
   }
   std::string payload(size_t(length) + kRecordTailBytes, '\0');
   SHOAL_TRY_VOID(file_->read_at(offset + kRecordHeadBytes, std::as_writable_bytes(std::span(payload))));
@@ -140,7 +154,7 @@ Result<std::string> CacheFileReader::read_record(uint64_t offset, uint64_t end) 
 Result<void> CacheFileReader::read_header() {
   SHOAL_TRY(const std::string header, read_record(0, file_->size()));
   if (header.size() != kCacheHeaderBytes || !header.starts_with(kCacheMagic)) {
-    return damaged(0, "this is no file of cache(), or one of another version of Shoal");
+    return damaged(0, "the file is one of another version of Shoal");
   }
   fingerprint_ = load_little_endian<uint64_t>(std::string_view(header).substr(kCacheMagic.size()));
   compressed_ = header.back() != 0;

@@ -13,6 +13,10 @@
 
 namespace shoal::data {
 
+/// Whether `file` begins as each file of cache(path) does, finished or not, of whatever version. If not, it is somebody's
+/// own file.
+Result<bool> begins_as_cache_file(const ReadableFile& file);
+
 /// Writes the file, element by element. Without finish(), the file stays incomplete, and readers refuse it.
 class CacheFileWriter {
  public:
@@ -42,7 +46,8 @@ class CacheFileWriter {
 /// Reads a file of cache(path). It holds one block in memory, and 16 bytes for each block of the file.
 class CacheFileReader {
  public:
-  /// NotFound if there is no file. This and all other calls return DataLoss, with file and offset, for a damaged file.
+  /// NotFound if there is no file; FailedPrecondition if it does not begin as a file of cache(path), or this build cannot
+  /// unpack it. This and all other calls return DataLoss, with file and offset, for a damaged file.
   static Result<CacheFileReader> open(Storage& storage, std::string path);
   uint64_t fingerprint() const { return fingerprint_; }
   uint64_t elements() const { return elements_; }

@@ -1,11 +1,14 @@
 // SPDX-License-Identifier: Apache-2.0
-// cache(path): writes the elements of the first complete pass to a file, which later passes, and later runs, read. A
-// position that is saved during that first pass also contains the input's position at the beginning of the pass. A resumed
-// iterator reads the input from there, and so writes the elements before the saved position to the file again.
+// cache(path): writes the elements of a complete pass to a file, which later passes, and later runs, read. Until the file is
+// complete, each pass reads the input's first pass again, so that all passes are equal. A position that is saved before that
+// also contains the input's position at the beginning of the pass. A resumed iterator reads the input from there, and so
+// writes the elements before the saved position to the file again.
 #include <algorithm>
+#include <array>
 
 #include "cache_file.h"
 #include "nodes.h"
+#include "shoal/base/synced_file.h"
 
 namespace shoal::data {
 namespace {
@@ -20,16 +23,57 @@ struct FileCache {
   std::string lock_path() const { return path + ".lock"; }
 };
 
+constexpr std::string_view kLockNote = "writes ";
+
+Error not_ours(const std::string& path) {
+  return failed_precondition(path +
+                             " is there, and no file of cache(), which would overwrite it; give cache() another "
+                             "path, or move that file away");
+}
+
+/// Fails if somebody has a file of their own in the place of the lock file. A lock file may be empty for a moment.
+Result<void> check_lock_file(Storage& storage, const std::string& path) {
+  const Result<std::unique_ptr<ReadableFile>> file = storage.open(path);
+  if (!file || (*file)->size() == 0) return {};
+  std::array<char, kLockNote.size()> note{};
+  const size_t size = size_t(std::min<uint64_t>(note.size(), (*file)->size()));
+  if (!(*file)->read_at(0, std::as_writable_bytes(std::span(note)).first(size))) return {};  // Another one has just cut it.
+  return std::string_view(note.data(), size) == kLockNote ? Result<void>() : not_ours(path);
+}
+
+/// Fails if somebody has a file of their own in the place of the unfinished file. That of a process that was killed may be
+/// empty.
+Result<void> check_unfinished_file(Storage& storage, const std::string& path) {
+  const Result<std::unique_ptr<ReadableFile>> file = storage.open(path);
+  if (!file || (*file)->size() == 0) return {};
+  SHOAL_TRY(const bool begins, begins_as_cache_file(**file));
+  return begins ? Result<void>() : not_ours(path);
+}
+
+/// Fails if `path` is a link that leads nowhere, which the finished file would replace.
+Result<void> check_no_link(Storage& storage, const std::string& path) {
+  const auto entries = storage.list(folder_of(path));  // They include links that lead nowhere.
+  const std::string name = path.substr(path.rfind('/') + 1);
+  const bool listed = entries && std::ranges::find(*entries, name, &FileInfo::name) != entries->end();
+  if (!listed || storage.exists(path)) return {};
+  return failed_precondition(path +
+                             " is a link that leads nowhere, and is left as it is; give cache() the path to which "
+                             "it leads, or remove the link");
+}
+
 /// The file while it is being written. If this object is destroyed before finish(), it removes the file.
 class UnfinishedCache {
  public:
   /// Returns null if another iterator, of this process or another one, is writing the file.
   static Result<std::unique_ptr<UnfinishedCache>> begin(Storage& storage, const FileCache& cache) {
-    Result<std::unique_ptr<StorageLock>> lock = storage.lock(cache.lock_path(), "writes " + cache.path);
+    SHOAL_TRY_VOID(check_no_link(storage, cache.path));
+    SHOAL_TRY_VOID(check_lock_file(storage, cache.lock_path()));
+    Result<std::unique_ptr<StorageLock>> lock = storage.lock(cache.lock_path(), std::string(kLockNote) + cache.path);
     if (!lock && lock.error().kind() == ErrorKind::kUnavailable && storage.exists(cache.lock_path())) {
       return std::unique_ptr<UnfinishedCache>();
     }
     if (!lock) return std::move(lock).error();
+    SHOAL_TRY_VOID(check_unfinished_file(storage, cache.unfinished_path()));
     SHOAL_TRY(CacheFileWriter writer,
               CacheFileWriter::create(storage, cache.unfinished_path(), cache.fingerprint, cache.options.compress));
     return std::make_unique<UnfinishedCache>(storage, cache, *std::move(lock), std::move(writer));
@@ -50,8 +94,7 @@ class UnfinishedCache {
     }
     SHOAL_TRY_VOID(storage_.rename(cache_.unfinished_path(), cache_.path));
     finished_ = true;
-    const size_t slash = cache_.path.rfind('/');
-    return storage_.sync_folder(slash == std::string::npos ? "." : slash == 0 ? "/" : cache_.path.substr(0, slash));
+    return storage_.sync_folder(folder_of(cache_.path));
   }
 
  private:
@@ -80,7 +123,7 @@ class FileCacheStage final : public Stage {
     reader_->go_to(reader_->next_number() + skipped);
     return int64_t(skipped);
   }
-  Result<void> restart() override {
+  Result<void> restart(uint64_t) override {
     unfinished_.reset();
     index_ = 0;
     if (reader_) {
@@ -89,7 +132,7 @@ class FileCacheStage final : public Stage {
       return {};
     }
     state_ = State::kNew;
-    return input_->restart();
+    return input_->restart(0);
   }
 
   Result<void> save(StateWriter& out) const override {
@@ -274,6 +317,7 @@ class FileCacheNode final : public Node {
     return std::make_unique<FileCacheStage>(context, std::move(stage), cache_);
   }
   std::string_view kind() const override { return "cache"; }
+  std::optional<bool> reads_to_the_end() const override { return true; }
   /// The path of the file does not go into the key, since it does not change any element.
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(key, "cache in a file"); }
 

@@ -60,9 +60,9 @@ class ZipStage final : public Stage {
     if (failed && least > 0) return std::move(*failed);
     return least;
   }
-  Result<void> restart() override {
+  Result<void> restart(uint64_t pass) override {
     ended_ = false;
-    for (const std::unique_ptr<Stage>& input : inputs_) SHOAL_TRY_VOID(input->restart());
+    for (const std::unique_ptr<Stage>& input : inputs_) SHOAL_TRY_VOID(input->restart(pass));
     return {};
   }
   Result<void> save(StateWriter& out) const override {
@@ -118,6 +118,9 @@ class ZipNode final : public Node {
     return std::make_unique<ZipStage>(context, std::move(stages), std::move(order), labelled_);
   }
   std::string_view kind() const override { return "zip"; }
+  std::optional<bool> reads_to_the_end() const override {
+    return inputs().size() == 1 ? std::nullopt : std::optional<bool>(false);
+  }
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(key, labelled_ ? "zip labels" : "zip"); }
   std::optional<bool> is_finite() const override {
     bool known = true;
@@ -164,9 +167,9 @@ class ConcatenateStage final : public Stage {
     }
     return skipped;
   }
-  Result<void> restart() override {
+  Result<void> restart(uint64_t pass) override {
     at_ = 0;
-    for (const std::unique_ptr<Stage>& input : inputs_) SHOAL_TRY_VOID(input->restart());
+    for (const std::unique_ptr<Stage>& input : inputs_) SHOAL_TRY_VOID(input->restart(pass));
     return {};
   }
   Result<void> save(StateWriter& out) const override {

@@ -39,22 +39,6 @@ void check_padding(const std::string& what, const PaddedBatchOptions& options) {
   }
 }
 
-bool any_node(const Node& node, bool (Node::*is)() const) {
-  if ((node.*is)()) return true;
-  for (const NodePtr& input : node.inputs()) {
-    if (any_node(*input, is)) return true;
-  }
-  return false;
-}
-
-bool any_shuffle_before_shard(const Node& node) {
-  if (node.is_shard() && any_node(node.input(), &Node::is_unseeded_shuffle)) return true;
-  for (const NodePtr& input : node.inputs()) {
-    if (any_shuffle_before_shard(*input)) return true;
-  }
-  return false;
-}
-
 }  // namespace
 
 uint64_t fingerprint_of(const Node& node) {
@@ -349,7 +333,11 @@ Dataset Dataset::prefetch(int64_t count) const {
   return count == 0 ? *this : Dataset(make_prefetch_node(node_, count));
 }
 
-Dataset Dataset::cache() const { return Dataset(make_cache_node(node_)); }
+Dataset Dataset::cache() const {
+  require(!repeats_for_ever(),
+          "cache: the dataset before it never ends, so that it would take ever more memory; put repeat() behind cache()");
+  return Dataset(make_cache_node(node_));
+}
 
 Dataset Dataset::cache(std::string path, CacheOptions options) const {
   require(!path.empty(), "cache: the path is empty; name a file, or leave it out for a cache in memory");
@@ -374,10 +362,18 @@ Result<std::unique_ptr<Iterator>> Dataset::iterate(Environment& env, IterateOpti
   return make_iterator(node_, fingerprint(), env, std::move(options));
 }
 
-bool Dataset::has_unseeded_shuffle() const { return any_node(*node_, &Node::is_unseeded_shuffle); }
-bool Dataset::has_shard() const { return any_node(*node_, &Node::is_shard); }
-bool Dataset::depends_on_trainer() const { return has_shard() || any_node(*node_, &Node::depends_on_trainer); }
-bool Dataset::unseeded_shuffle_before_shard() const { return any_shuffle_before_shard(*node_); }
+bool Dataset::has_unseeded_random() const {
+  return any_node(*node_, [](const Node& node) { return node.draws_without_seed(); });
+}
+bool Dataset::has_shard() const {
+  return any_node(*node_, [](const Node& node) { return node.is_shard(); });
+}
+bool Dataset::depends_on_trainer() const {
+  return has_shard() || any_node(*node_, [](const Node& node) { return node.depends_on_trainer(); });
+}
+bool Dataset::unseeded_random_before_shard() const {
+  return any_node(*node_, [](const Node& node) { return node.is_shard() && !why_trainers_differ(node.input()).empty(); });
+}
 bool Dataset::overlaps_by_shuffle(const Dataset& other) const { return cut_behind_one_shuffle(*node_, *other.node_); }
 std::optional<bool> Dataset::is_finite() const { return node_->is_finite(); }
 bool Dataset::repeats_for_ever() const { return node_->repeats_for_ever(); }
@@ -386,8 +382,8 @@ uint64_t Dataset::fingerprint() const { return fingerprint_of(*node_); }
 
 Dataset::Dataset(std::shared_ptr<const Node> node) : node_(std::move(node)) {}
 
-Dataset Dataset::list_files(std::string pattern, ListFilesOptions options) {
-  return list_files(std::vector<std::string>{std::move(pattern)}, options);
+Dataset Dataset::list_files(std::initializer_list<std::string_view> patterns, ListFilesOptions options) {
+  return list_files(std::vector<std::string>(patterns.begin(), patterns.end()), options);
 }
 
 }  // namespace shoal::data

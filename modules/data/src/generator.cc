@@ -37,7 +37,7 @@ class GeneratorNode final : public Node {
       ++index_;
       return true;
     }
-    Result<void> restart() override {
+    Result<void> restart(uint64_t) override {
       generate_ = nullptr;
       index_ = 0;
       ended_ = false;

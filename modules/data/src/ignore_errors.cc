@@ -6,7 +6,8 @@
 namespace shoal::data {
 namespace {
 
-/// index_ counts the elements that were left out, over all passes.
+/// index_ counts the elements that were left out in this pass. A count over all passes would contain those of elements that
+/// a later stage read ahead and nobody took.
 class IgnoreErrorsStage final : public OneInputStage {
  public:
   IgnoreErrorsStage(StageContext& context, std::unique_ptr<Stage> input, int64_t count_max)
@@ -20,27 +21,25 @@ class IgnoreErrorsStage final : public OneInputStage {
       if (more || !input_->fails_for_one_element() || more.error().kind() == ErrorKind::kCancelled) return more;
       if (count_max_ >= 0 && index_ == count_max_) {
         return std::move(more).error().with_context("ignore_errors: " + std::to_string(index_) +
-                                                    " elements were left out, as many as may be");
+                                                    " elements were left out in this pass, as many as may be");
       }
       ++index_;
       if (told_ == 0) context_.env.log().warning("ignore_errors leaves out an element: " + more.error().message());
       told_ += told_ == 0;
     }
   }
-  Result<void> restart() override { return input_->restart(); }
 
  private:
-  /// At the end of a pass, warns how many elements were left out so far, if this number has grown since the last call.
+  /// At the end of a pass, warns how many elements were left out in it, if they are more than in each pass before.
   void tell() {
-    if (index_ > told_) {
-      context_.env.log().warning("ignore_errors has left out " + std::to_string(index_) + " elements so far");
-    }
+    if (index_ <= told_) return;
+    context_.env.log().warning("ignore_errors has left out " + std::to_string(index_) + " elements in this pass");
     told_ = index_;
   }
 
   StageContext& context_;
   const int64_t count_max_;
-  int64_t told_ = 0;
+  int64_t told_ = 0;  ///< The largest number of elements in a pass that a warning has told, so that not every pass warns.
 };
 
 class IgnoreErrorsNode final : public Node {
@@ -51,6 +50,7 @@ class IgnoreErrorsNode final : public Node {
     return std::make_unique<IgnoreErrorsStage>(context, std::move(stage), count_max_);
   }
   std::string_view kind() const override { return "ignore_errors"; }
+  bool chooses_by_value() const override { return true; }
   RandomKey fold_parameters(RandomKey key) const override {
     return fold_in(fold_in(key, "ignore errors"), uint64_t(count_max_));
   }

@@ -21,7 +21,7 @@ class IndexedStage : public Stage {
     index_ += skipped;
     return skipped;
   }
-  Result<void> restart() override { return index_ = 0, Result<void>(); }
+  Result<void> restart(uint64_t) override { return index_ = 0, Result<void>(); }
   Result<void> save(StateWriter& out) const override { return out.number(uint64_t(index_)), Result<void>(); }
   Result<void> load(StateReader& in) override {
     SHOAL_TRY(index_, in.count(count_));

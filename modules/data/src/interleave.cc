@@ -7,6 +7,7 @@
 
 #include "background_stage.h"
 #include "nodes.h"
+#include "positions.h"
 
 namespace shoal::data {
 namespace {
@@ -16,11 +17,13 @@ class InterleaveStage final : public Stage {
   InterleaveStage(StageContext& context, std::unique_ptr<Stage> input, const NodeFn& fn, const InterleaveOptions& options,
                   std::string_view name, RandomKey key)
       : context_(context),
+        must_end_(context.must_end),
         input_(std::move(input)),
         fn_(fn),
         options_(options),
         name_(name),
         key_(key),
+        position_need_(context.position_need),
         slots_(size_t(options.cycle)) {}
 
   Result<bool> next(Item& item) override {
@@ -51,10 +54,10 @@ class InterleaveStage final : public Stage {
     return false;
   }
 
-  Result<void> restart() override {
+  Result<void> restart(uint64_t pass) override {
     clear();
-    ++pass_;
-    return input_->restart();
+    pass_ = pass;
+    return input_->restart(pass);
   }
 
   Result<void> save(StateWriter& out) const override {
@@ -213,10 +216,18 @@ class InterleaveStage final : public Stage {
     const auto where = [&] { return place_of_element(context_, record, row, name_, number); };
     const auto call = [&] { return fn_(element); };
     SHOAL_TRY(open.node, call_user_function("the function of " + std::string(name_), call, where));
+    if (must_end_ && open.node->repeats_for_ever()) {
+      return in_user_function(invalid_argument("it repeats for ever, and cache() behind " + std::string(name_) +
+                                               " waits for its end; put repeat() behind cache()"),
+                              "the dataset of " + std::string(name_), where());
+    }
+    SHOAL_TRY_VOID(check_positions(position_need_, *open.node, name_, context_.env.log()));
     open.fingerprint = fingerprint_of(*open.node);
     const RandomKey key = fold_in(fold_in(key_, pass_), uint64_t(open.number));
     open.context = std::make_unique<StageContext>(context_, key);
-    Result<std::unique_ptr<Stage>> stage = open.node->make_stage(*open.context);
+    open.context->position_need = position_need_;
+    open.context->must_end = must_end_;
+    Result<std::unique_ptr<Stage>> stage = open.node->stage(*open.context);
     if (!stage) return in_user_function(std::move(stage).error(), "the dataset of " + std::string(name_), where());
     if (options_.parallel) {
       auto background = make_background_stage(*open.context, std::move(*stage), options_.block);
@@ -246,11 +257,13 @@ class InterleaveStage final : public Stage {
   }
 
   StageContext& context_;
+  const bool must_end_;  // StageContext::must_end when this stage was made.
   std::unique_ptr<Stage> input_;
   const NodeFn& fn_;
   const InterleaveOptions& options_;
   const std::string_view name_;
   RandomKey key_;
+  const PositionNeed position_need_;
   uint64_t pass_ = 0;
 
   bool begun_ = false;
@@ -280,6 +293,8 @@ class InterleaveNode final : public Node {
     key = fold_in(key, options_.deterministic ? "interleave" : "interleave/any order");
     return fold_in(fold_in(key, uint64_t(options_.cycle)), uint64_t(options_.block));
   }
+  bool chooses_by_value() const override { return true; }
+  bool is_in_any_order() const override { return !options_.deterministic; }
   std::string_view moves_elements() const override {
     if (options_.deterministic) return {};
     return "interleave that is not deterministic has another order in each iteration";

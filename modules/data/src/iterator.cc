@@ -167,7 +167,7 @@ class PipelineIterator final : public Iterator {
     context_->stopping.request_stop();
     stage_.reset();
     context_ = std::make_unique<StageContext>(context_->env, context_->options);
-    Result<std::unique_ptr<Stage>> stage = node_->make_stage(*context_);
+    Result<std::unique_ptr<Stage>> stage = node_->stage(*context_);
     ordinal_ = 0;
     ended_ = false;
     if (!stage) return fail(std::move(stage).error());

@@ -26,9 +26,9 @@ class MapStage final : public Stage {
     next_.number += skipped;
     return skipped;
   }
-  Result<void> restart() override {
+  Result<void> restart(uint64_t pass) override {
     next_ = {};
-    return input_->restart();
+    return input_->restart(pass);
   }
   Result<void> save(StateWriter& out) const override { return input_->save(out); }
   Result<void> load(StateReader& in) override {

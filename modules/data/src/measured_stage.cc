@@ -2,6 +2,7 @@
 // Measures the time of a stage's calls.
 #include <chrono>
 
+#include "positions.h"
 #include "stage.h"
 
 namespace shoal::data {
@@ -25,7 +26,7 @@ class MeasuredStage final : public Stage {
     return skip_.measured(*this, [&] { return stage_->skip(count); });
   }
   bool fails_for_one_element() const override { return stage_->fails_for_one_element(); }
-  Result<void> restart() override { return stage_->restart(); }
+  Result<void> restart(uint64_t pass) override { return stage_->restart(pass); }
   Result<void> save(StateWriter& out) const override { return stage_->save(out); }
   Result<void> load(StateReader& in) override { return stage_->load(in); }
 
@@ -63,9 +64,17 @@ class MeasuredStage final : public Stage {
 }  // namespace
 
 Result<std::unique_ptr<Stage>> Node::stage(StageContext& context) const {
-  if (!context.meters) return make_stage(context);
+  const bool must_end = context.must_end;
+  const auto make = [&] {
+    context.must_end = reads_to_the_end().value_or(must_end);
+    Result<std::unique_ptr<Stage>> made = make_stage(context);
+    context.must_end = must_end;
+    return made;
+  };
+  if (!context.meters) return make();
   StageMeter& meter = context.meters->begin(kind());
-  Result<std::unique_ptr<Stage>> made = make_stage(context);
+  meter.is_moved = repeats_for_ever() || !why_elements_move(*this).empty();
+  Result<std::unique_ptr<Stage>> made = make();
   context.meters->end();
   if (!made) return made;
   return std::make_unique<MeasuredStage>(*std::move(made), meter, context.env);

@@ -12,9 +12,9 @@ namespace shoal::data {
 class OneInputStage : public Stage {
  public:
   explicit OneInputStage(std::unique_ptr<Stage> input) : input_(std::move(input)) {}
-  Result<void> restart() override {
+  Result<void> restart(uint64_t pass) override {
     index_ = 0;
-    return input_->restart();
+    return input_->restart(pass);
   }
   Result<void> save(StateWriter& out) const override {
     out.number(uint64_t(index_));

@@ -66,11 +66,11 @@ class ParallelMapStage final : public Stage {
     return skipped;
   }
 
-  Result<void> restart() override {
+  Result<void> restart(uint64_t pass) override {
     clear();
     first_ = {};
     gone_.clear();
-    const Result<void> restarted = input_->restart();
+    const Result<void> restarted = input_->restart(pass);
     workers_.resume();
     return restarted;
   }
@@ -315,6 +315,7 @@ class ParallelMapNode final : public Node {
     return fold_in(key, options_.deterministic ? "map" : "map/any order");
   }
   bool has_errors_of_elements() const override { return true; }
+  bool is_in_any_order() const override { return !options_.deterministic; }
   std::string_view moves_elements() const override {
     if (options_.deterministic) return {};
     return "map that is not deterministic has another order in each iteration";

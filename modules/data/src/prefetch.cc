@@ -53,9 +53,9 @@ class PrefetchStage final : public BackgroundStage {
     return !ready_.empty() || final_;
   }
 
-  Result<void> restart() override {
+  Result<void> restart(uint64_t pass) override {
     clear();
-    const Result<void> restarted = input_->restart();
+    const Result<void> restarted = input_->restart(pass);
     workers_.resume();
     return restarted;
   }

@@ -16,7 +16,7 @@ class Keys {
  public:
   explicit Keys(RandomKey key) : key_(key) {}
   RandomKey of(int64_t number) const { return fold_in(fold_in(key_, pass_), uint64_t(number)); }
-  void next_pass() { ++pass_; }
+  void go_to_pass(uint64_t pass) { pass_ = pass; }
   void save(StateWriter& out) const {
     out.number(key_);
     out.number(pass_);
@@ -37,9 +37,9 @@ class KeyedStage : public OneInputStage {
  public:
   KeyedStage(StageContext& context, std::unique_ptr<Stage> input, RandomKey key)
       : OneInputStage(std::move(input)), context_(context), keys_(key) {}
-  Result<void> restart() override {
-    keys_.next_pass();
-    return OneInputStage::restart();
+  Result<void> restart(uint64_t pass) override {
+    keys_.go_to_pass(pass);
+    return OneInputStage::restart(pass);
   }
   Result<void> save(StateWriter& out) const override {
     keys_.save(out);
@@ -87,6 +87,8 @@ class KeyNode final : public Node {
     key = fold_in(key, "random keys");
     return seed_ ? fold_in(key, uint64_t(*seed_)) : key;
   }
+  bool draws_without_seed() const override { return !seed_; }
+  bool gives_random_values() const override { return true; }
 
  private:
   const std::optional<int64_t> seed_;
@@ -131,6 +133,8 @@ class RandomFilterNode final : public Node {
     return seed_ ? fold_in(key, uint64_t(*seed_)) : key;
   }
   bool has_errors_of_elements() const override { return true; }
+  bool draws_without_seed() const override { return !seed_; }
+  bool chooses_by_value() const override { return true; }
   std::string_view moves_elements() const override { return "filter with random numbers keeps others in each pass"; }
   std::optional<int64_t> cardinality() const override {
     return input().cardinality() == 0 ? std::optional<int64_t>(0) : std::nullopt;

@@ -156,7 +156,7 @@ class RecordStage final : public Stage {
     }
     return count;
   }
-  Result<void> restart() override {
+  Result<void> restart(uint64_t) override {
     file_.reset();
     at_ = 0;
     return {};

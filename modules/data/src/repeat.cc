@@ -1,5 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
-// repeat: passes over the input, one after another.
+// repeat: passes over the input, one after another. The numbers of the input's passes follow from the number of the pass of
+// the repeat stage itself, not from how many passes were read before: a stage that reads ahead may have begun more of them
+// than anybody took.
 #include "nodes.h"
 
 namespace shoal::data {
@@ -35,22 +37,29 @@ class RepeatStage final : public Stage {
     return skipped;
   }
 
-  Result<void> restart() override {
+  Result<void> restart(uint64_t pass) override {
+    outer_pass_ = pass;
     pass_ = 0;
     empty_ = true;
     ended_ = false;
-    return input_->restart();
+    return input_->restart(number_of_pass());
   }
   Result<void> save(StateWriter& out) const override {
     out.number(uint64_t(pass_));
     out.flag(empty_);
-    out.flag(ended_);
+    out.number(uint64_t((ended_ ? kEnded : 0) | (outer_pass_ > 0 ? kHasOuterPass : 0)));
+    if (outer_pass_ > 0) out.number(outer_pass_);
     return input_->save(out);
   }
   Result<void> load(StateReader& in) override {
     SHOAL_TRY(pass_, in.count());
     SHOAL_TRY(empty_, in.flag());
-    SHOAL_TRY(ended_, in.flag());
+    SHOAL_TRY(const int64_t bits, in.count(kEnded + kHasOuterPass));
+    ended_ = bits & kEnded;
+    outer_pass_ = 0;
+    if (bits & kHasOuterPass) {
+      SHOAL_TRY(outer_pass_, in.number());
+    }
     return input_->load(in);
   }
 
@@ -63,14 +72,25 @@ class RepeatStage final : public Stage {
     }
     ++pass_;
     empty_ = true;
-    return input_->restart();
+    return input_->restart(number_of_pass());
   }
+
+  /// Counts all passes of the input, where the stage's own passes are all whole. Where a repeat is endless, its passes have
+  /// the room of 2^32.
+  uint64_t number_of_pass() const {
+    const auto room = passes_ < 0 ? uint64_t(1) << 32 : uint64_t(passes_);
+    return outer_pass_ * room + uint64_t(pass_);
+  }
+
+  /// Bits of a saved number. Positions that older versions saved have no outer pass.
+  static constexpr int64_t kEnded = 1, kHasOuterPass = 2;
 
   const StageContext& context_;
   std::unique_ptr<Stage> input_;
-  const int64_t passes_;  ///< -1: for ever.
-  int64_t pass_ = 0;
-  bool empty_ = true;  ///< True while this pass has given no element.
+  const int64_t passes_;     ///< -1: for ever.
+  uint64_t outer_pass_ = 0;  ///< The number of the stage's own pass.
+  int64_t pass_ = 0;         ///< The number of the input's pass within it.
+  bool empty_ = true;        ///< True while this pass has given no element.
   bool ended_ = false;
 };
 

@@ -28,12 +28,12 @@ class SampleStage final : public Stage {
     }
     return false;
   }
-  Result<void> restart() override {
+  Result<void> restart(uint64_t pass) override {
     draws_ = 0;
     over_ = false;
     ended_.assign(inputs_.size(), false);
-    ++pass_;
-    for (const std::unique_ptr<Stage>& input : inputs_) SHOAL_TRY_VOID(input->restart());
+    pass_ = pass;
+    for (const std::unique_ptr<Stage>& input : inputs_) SHOAL_TRY_VOID(input->restart(pass));
     return {};
   }
   Result<void> save(StateWriter& out) const override {
@@ -98,11 +98,15 @@ class SampleNode final : public Node {
     return std::make_unique<SampleStage>(context, std::move(stages), options_, key);
   }
   std::string_view kind() const override { return "sample_from"; }
+  std::optional<bool> reads_to_the_end() const override {
+    return options_.stops_with_the_first ? std::optional<bool>(false) : std::nullopt;
+  }
   RandomKey fold_parameters(RandomKey key) const override {
     key = fold_in(fold_in(key, "sample from"), options_.stops_with_the_first);
     for (const double weight : options_.weights) key = fold_in(key, std::bit_cast<uint64_t>(weight));
     return options_.seed ? fold_in(key, uint64_t(*options_.seed)) : key;
   }
+  bool draws_without_seed() const override { return !options_.seed; }
   std::string_view moves_elements() const override {
     return options_.seed ? "sample_from has another order in each pass"
                          : "sample_from without a seed has another order in each iteration";

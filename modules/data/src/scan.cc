@@ -10,10 +10,22 @@ namespace {
 // Small, since a trainer sends the position in its input with each gradient, and the position contains the state.
 constexpr size_t kStateBytesMax = 4096;
 
+/// Replaces each tensor of `state` that shares its storage by a copy, so that the user's function may write to it. Shared are
+/// the tensors of the initial state, and those that the function has returned in an element or taken from one.
+void own_storage(Element& state) {
+  for (TensorMap* map : {&state.features, &state.labels}) {
+    for (auto& [name, tensor] : *map) {
+      if (!tensor.unique()) tensor = tensor.clone();
+    }
+  }
+}
+
 class ScanStage final : public OneInputStage {
  public:
   ScanStage(StageContext& context, std::unique_ptr<Stage> input, const Element& initial, const ScanFn& fn)
-      : OneInputStage(std::move(input)), context_(context), initial_(initial), fn_(fn), state_(initial) {}
+      : OneInputStage(std::move(input)), context_(context), initial_(initial), fn_(fn), state_(initial) {
+    own_storage(state_);
+  }
 
   Result<bool> next(Item& item) override {
     SHOAL_TRY(const bool more, input_->next(item));
@@ -25,14 +37,16 @@ class ScanStage final : public OneInputStage {
     const auto where = [&] { return place_of_element(context_, record, row, "scan", number); };
     const auto call = [&] { return fn_(state_, std::move(element)); };
     SHOAL_TRY(Element made, call_user_function("the function of scan", call, where));
+    own_storage(state_);
     ++index_;
     item.own() = std::move(made);
     item.set_record(record);
     return true;
   }
-  Result<void> restart() override {
+  Result<void> restart(uint64_t pass) override {
     state_ = initial_;
-    return OneInputStage::restart();
+    own_storage(state_);
+    return OneInputStage::restart(pass);
   }
   Result<void> save(StateWriter& out) const override {
     std::string state;

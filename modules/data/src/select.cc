@@ -4,6 +4,7 @@
 
 #include "nodes.h"
 #include "one_input_stage.h"
+#include "positions.h"
 
 namespace shoal::data {
 namespace {
@@ -25,9 +26,9 @@ class FilterStage final : public OneInputStage {
     }
   }
   bool fails_for_one_element() const override { return failed_; }
-  Result<void> restart() override {
+  Result<void> restart(uint64_t pass) override {
     next_ = {};
-    return OneInputStage::restart();
+    return OneInputStage::restart(pass);
   }
   Result<void> load(StateReader& in) override {
     next_ = {.resumed = true};
@@ -76,9 +77,9 @@ class TakeWhileStage final : public OneInputStage {
     if (!keep) index_ = 1;
     return keep;
   }
-  Result<void> restart() override {
+  Result<void> restart(uint64_t pass) override {
     next_ = {};
-    return OneInputStage::restart();
+    return OneInputStage::restart(pass);
   }
   Result<void> load(StateReader& in) override {
     next_ = {.resumed = true};
@@ -182,6 +183,7 @@ class FilterNode final : public Node {
     return std::make_unique<FilterStage>(context, std::move(stage), fn_);
   }
   std::string_view kind() const override { return "filter"; }
+  bool chooses_by_value() const override { return true; }
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(key, "filter"); }
   bool has_errors_of_elements() const override { return true; }
   std::optional<int64_t> cardinality() const override {
@@ -200,6 +202,8 @@ class TakeWhileNode final : public Node {
     return std::make_unique<TakeWhileStage>(context, std::move(stage), fn_);
   }
   std::string_view kind() const override { return "take_while"; }
+  std::optional<bool> reads_to_the_end() const override { return false; }
+  bool chooses_by_value() const override { return true; }
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(key, "take while"); }
   std::optional<bool> is_finite() const override {
     return input().is_finite() == true ? std::optional<bool>(true) : std::nullopt;
@@ -221,6 +225,7 @@ class TakeNode final : public Node {
     return std::make_unique<TakeStage>(std::move(stage), count_);
   }
   std::string_view kind() const override { return "take"; }
+  std::optional<bool> reads_to_the_end() const override { return false; }
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(fold_in(key, "take"), uint64_t(count_)); }
   bool cuts_by_position() const override { return true; }
   std::optional<bool> is_finite() const override { return true; }
@@ -261,7 +266,8 @@ class ShardNode final : public Node {
  public:
   ShardNode(NodePtr input, int64_t count, int64_t index) : Node({std::move(input)}), count_(count), index_(index) {}
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
-    SHOAL_TRY(std::unique_ptr<Stage> stage, input().stage(context));
+    const PositionNeed need = count_ > 1 ? PositionNeed::kSameOnAllTrainers : PositionNeed::kNone;
+    SHOAL_TRY(std::unique_ptr<Stage> stage, make_stage_for(need, input(), context));
     return std::make_unique<ShardStage>(std::move(stage), count_, index_);
   }
   std::string_view kind() const override { return "shard"; }

@@ -120,9 +120,9 @@ class ShuffleStage final : public Stage {
     return true;
   }
 
-  Result<void> restart() override {
-    SHOAL_TRY_VOID(input_->restart());
-    ++pass_;
+  Result<void> restart(uint64_t pass) override {
+    SHOAL_TRY_VOID(input_->restart(pass));
+    pass_ = pass;
     reset({});
     return {};
   }
@@ -287,7 +287,7 @@ class ShuffleStage final : public Stage {
   Draws draws_;
   std::vector<Slot> buffer_;
   std::optional<size_t> hole_;
-  Anchor anchor_;       ///< A saved position of the input, from which a resume reads. All of buffer_ was read after it.
+  Anchor anchor_;  ///< A saved position of the input, from which a resume reads. All of buffer_ was read after it.
   /// A position of the input that was saved after anchor_, and replaces anchor_ once older_ is 0. older_ is the number of
   /// elements in the buffer that were read before this position was saved.
   Anchor next_anchor_;
@@ -314,7 +314,7 @@ class ShuffleNode final : public Node {
     return options_.seed ? fold_in(key, uint64_t(*options_.seed)) : key;
   }
   bool is_shuffle() const override { return true; }
-  bool is_unseeded_shuffle() const override { return !options_.seed; }
+  bool draws_without_seed() const override { return !options_.seed; }
   std::string_view moves_elements() const override {
     if (!options_.seed) return "shuffle without a seed has another order in each iteration";
     if (options_.reshuffle_each_iteration) return "shuffle has another order in each pass";

@@ -96,14 +96,18 @@ class RangeNode final : public Node {
  public:
   RangeNode(int64_t begin, int64_t end, int64_t step) : begin_(begin), end_(end), step_(step) {}
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
-    return std::make_unique<RangeStage>(context, begin_, step_, count());
+    // A stage counts by int64. No iteration comes as far.
+    return std::make_unique<RangeStage>(context, begin_, step_, int64_t(std::min<uint64_t>(count(), INT64_MAX)));
   }
   std::string_view kind() const override { return "range"; }
   RandomKey fold_parameters(RandomKey key) const override {
     return fold_in(fold_in(fold_in(fold_in(key, "range"), uint64_t(begin_)), uint64_t(end_)), uint64_t(step_));
   }
   std::optional<bool> is_finite() const override { return true; }
-  std::optional<int64_t> cardinality() const override { return count(); }
+  std::optional<int64_t> cardinality() const override {
+    const uint64_t numbers = count();
+    return numbers > INT64_MAX ? std::nullopt : std::optional(int64_t(numbers));
+  }
 
  private:
   class RangeStage final : public IndexedStage {
@@ -117,21 +121,23 @@ class RangeNode final : public Node {
       if (Tensor* number = element.features.find(""); number && element.features.is_single() &&
                                                       number->dtype() == DType::kInt64 && number->shape() == Shape{} &&
                                                       number->unique()) {
-        number->mutable_as<int64_t>()[0] = begin_ + index * step_;
+        number->mutable_as<int64_t>()[0] = number_at(index);
       } else {
-        element.features = TensorMap(Tensor::scalar<int64_t>(begin_ + index * step_));
+        element.features = TensorMap(Tensor::scalar<int64_t>(number_at(index)));
       }
       element.labels = TensorMap();
     }
+    /// Computed in unsigned arithmetic: index * step may not fit int64.
+    int64_t number_at(int64_t index) const { return int64_t(uint64_t(begin_) + uint64_t(index) * uint64_t(step_)); }
     int64_t begin_, step_;
   };
 
   /// Computed in unsigned arithmetic: end - begin may not fit int64.
-  int64_t count() const {
+  uint64_t count() const {
     if (step_ > 0 ? begin_ >= end_ : begin_ <= end_) return 0;
     const uint64_t distance = step_ > 0 ? uint64_t(end_) - uint64_t(begin_) : uint64_t(begin_) - uint64_t(end_);
     const uint64_t stride = step_ > 0 ? uint64_t(step_) : uint64_t(0) - uint64_t(step_);
-    return int64_t(std::min<uint64_t>((distance - 1) / stride + 1, INT64_MAX));
+    return (distance - 1) / stride + 1;
   }
 
   int64_t begin_, end_, step_;

@@ -4,6 +4,7 @@
 
 #include "nodes.h"
 #include "one_input_stage.h"
+#include "positions.h"
 
 namespace shoal::data {
 namespace {
@@ -73,7 +74,7 @@ class SplitNode final : public Node {
  public:
   SplitNode(NodePtr input, SplitRule rule) : Node({std::move(input)}), rule_(rule) {}
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
-    SHOAL_TRY(std::unique_ptr<Stage> stage, input().stage(context));
+    SHOAL_TRY(std::unique_ptr<Stage> stage, make_stage_for(PositionNeed::kFixed, input(), context));
     return std::make_unique<SplitStage>(context, std::move(stage), rule_);
   }
   std::string_view kind() const override { return "split"; }

@@ -34,13 +34,23 @@ class Stage {
   virtual Result<int64_t> skip(int64_t count);
   /// After an error of next(): returns true if only that one element failed. Then next() may be called again.
   virtual bool fails_for_one_element() const { return false; }
-  /// Begins the next pass, wherever in a pass the stage is.
-  virtual Result<void> restart() = 0;
+  /// Begins pass number `pass`, wherever in a pass the stage is. A new stage is in pass 0. All that a pass gives follows from
+  /// its number: a stage that reads ahead may have brought its input into any pass, and how far it has come depends on
+  /// threads.
+  virtual Result<void> restart(uint64_t pass) = 0;
   /// Writes the position after the element returned last: at most a few hundred bytes per stage.
   virtual Result<void> save(StateWriter& out) const = 0;
   /// Moves this stage, which may be new or used, to the position that save() wrote for a stage of an equal node. Checks
   /// each number, since it may come from a damaged file.
   virtual Result<void> load(StateReader& in) = 0;
+};
+
+/// What a later stage needs of the positions of elements. Whether the datasets that flat_map() and interleave() make keep
+/// them is known only when these are made.
+enum class PositionNeed : uint8_t {
+  kNone,
+  kSameOnAllTrainers,  ///< For shard().
+  kFixed,              ///< For split(): the same in each iteration and pass.
 };
 
 /// The state that the stages of one iterator share, while they are made and while they run.
@@ -70,6 +80,10 @@ class StageContext {
 
   Environment& env;
   const IterateOptions options;
+  /// While stages are made: true if a later stage keeps all elements until the pass ends (Node::reads_to_the_end()).
+  bool must_end = false;
+  /// What the stages need of positions that take their elements from the stage that is made next.
+  PositionNeed position_need = PositionNeed::kNone;
   /// Set if stages are measured. The stages of the datasets that flat_map() or interleave() makes have no meters: their
   /// work counts as the work of the flat_map or interleave stage.
   std::optional<StageMeters> meters;
@@ -114,7 +128,8 @@ class Node {
   /// `context` outlives the stage. Makes the stages of the inputs first, from left to right, so that all trainers construct
   /// the random operations of a pipeline in the same order and give them the same numbers.
   virtual Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const = 0;
-  /// As make_stage(), but also measures the stage if the context has meters. Nodes call this for their inputs.
+  /// As make_stage(), but also measures the stage if the context has meters, and tells the stages of the inputs whether they
+  /// have to end (StageContext::must_end). Nodes call this for their inputs.
   Result<std::unique_ptr<Stage>> stage(StageContext& context) const;
   /// The method of Dataset that made the node, for statistics; a literal.
   virtual std::string_view kind() const = 0;
@@ -129,7 +144,14 @@ class Node {
   /// True if the node's stages continue after an error of one element (Stage::fails_for_one_element).
   virtual bool has_errors_of_elements() const { return false; }
   virtual bool is_shuffle() const { return false; }
-  virtual bool is_unseeded_shuffle() const { return false; }
+  /// True for a random operation without a seed: it draws other numbers in each iteration, and so on each trainer.
+  virtual bool draws_without_seed() const { return false; }
+  /// True if the stages give their elements in an order that depends on which thread was first.
+  virtual bool is_in_any_order() const { return false; }
+  /// True for a map whose function draws random numbers, with or without a seed.
+  virtual bool gives_random_values() const { return false; }
+  /// True if a user's function looks at each element and decides whether it passes, when it does, or how many are made of it.
+  virtual bool chooses_by_value() const { return false; }
   /// Returns why an element may have another position in another iteration or pass; empty if positions are fixed.
   virtual std::string_view moves_elements() const { return {}; }
   /// True for take and skip: they select elements by position, and often divide data into training and evaluation.
@@ -139,6 +161,9 @@ class Node {
   virtual bool has_data_of(const Node&) const { return true; }
   virtual bool is_shard() const { return false; }
   virtual bool depends_on_trainer() const { return false; }
+  /// True if a pass of the node needs the end of its inputs, as that of cache, which keeps all their elements until then.
+  /// False if a pass may end before the inputs do, as that of take. Unset: it ends with its inputs.
+  virtual std::optional<bool> reads_to_the_end() const { return std::nullopt; }
   /// Dataset::repeats_for_ever() of this node.
   virtual bool repeats_for_ever() const { return inputs_.size() == 1 && input().repeats_for_ever(); }
 

@@ -32,7 +32,8 @@ InputStatistics StageMeters::statistics() const {
                                  .seconds = double(own) * 1e-9,
                                  .threads = meter.threads,
                                  .is_beside = beside[i],
-                                 .is_source = meter.inputs.empty()});
+                                 .is_source = meter.inputs.empty(),
+                                 .is_moved = meter.is_moved});
   }
   std::reverse(statistics.stages.begin(), statistics.stages.end());
   return statistics;

@@ -20,7 +20,8 @@ struct StageMeter {
   bool waits = false;
   /// True for a prefetch stage. The stages before it run on other threads, while the consumer works.
   bool is_border = false;
-  int threads = 1;  ///< The number of threads that share the stage's own work.
+  bool is_moved = false;  ///< StageStatistics::is_moved.
+  int threads = 1;        ///< The number of threads that share the stage's own work.
   std::atomic<uint64_t> elements = 0;
   std::atomic<int64_t> nanoseconds = 0;       ///< Time of the stage's calls, including the calls of its inputs.
   std::atomic<int64_t> work_nanoseconds = 0;  ///< Time of functions that the stage has called on other threads.

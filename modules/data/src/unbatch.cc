@@ -30,9 +30,9 @@ class UnbatchStage final : public Stage {
     }
     return skipped;
   }
-  Result<void> restart() override {
+  Result<void> restart(uint64_t pass) override {
     rows_.reset();
-    return input_->restart();
+    return input_->restart(pass);
   }
   /// Saves the input's position before the current element, and how many rows of that element were returned.
   Result<void> save(StateWriter& out) const override {

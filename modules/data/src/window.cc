@@ -35,9 +35,9 @@ class WindowStage final : public Stage {
     return true;
   }
 
-  Result<void> restart() override {
+  Result<void> restart(uint64_t pass) override {
     clear();
-    return input_->restart();
+    return input_->restart(pass);
   }
   /// Saves where the next window begins: a position of the input, and how many elements to skip from there.
   Result<void> save(StateWriter& out) const override {

@@ -31,6 +31,8 @@ Params::Entry::Entry(std::string n, std::string_view v) : name(std::move(n)), it
 Params::Entry::Entry(std::string n, std::string v) : name(std::move(n)), item(made(std::move(v))) {}
 Params::Entry::Entry(std::string n, std::initializer_list<const char*> v)
     : name(std::move(n)), item(made(std::vector<std::string>(v.begin(), v.end()))) {}
+Params::Entry::Entry(std::string n, std::initializer_list<std::string_view> v)
+    : name(std::move(n)), item(made(std::vector<std::string>(v.begin(), v.end()))) {}
 Params::Entry::Entry(std::string n, std::vector<std::string> v) : name(std::move(n)), item(made(std::move(v))) {}
 Params::Entry::Entry(std::string n, Item v) : name(std::move(n)), item(made(std::move(v))) {}
 

@@ -170,7 +170,9 @@ Result<WarmStartedVariables> choose_warm_started(const WarmStart& start, const G
 
 WarmStartChoice::WarmStartChoice(const char* pattern) : WarmStartChoice(std::string(pattern)) {}
 WarmStartChoice::WarmStartChoice(std::string pattern) : patterns_{std::move(pattern)}, trainable_only_(true) {}
-WarmStartChoice::WarmStartChoice(std::initializer_list<std::string> patterns) : patterns_(patterns) {}
+WarmStartChoice::WarmStartChoice(std::string_view pattern) : WarmStartChoice(std::string(pattern)) {}
+WarmStartChoice::WarmStartChoice(std::initializer_list<std::string_view> patterns)
+    : patterns_(patterns.begin(), patterns.end()) {}
 WarmStartChoice::WarmStartChoice(std::vector<std::string> patterns) : patterns_(std::move(patterns)) {}
 
 }  // namespace shoal

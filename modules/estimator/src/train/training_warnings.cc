@@ -13,18 +13,21 @@ constexpr size_t kNamesMax = 4;  // The most names in a warning; further ones ar
 void warn_about_input(Logger& log, const data::Dataset& dataset, const RunConfig& config, bool has_max_steps) {
   const int trainers = config.num_trainers();
   if (trainers <= 1) return;
-  if (!dataset.has_unseeded_shuffle() && !dataset.depends_on_trainer()) {
+  if (!dataset.has_unseeded_random() && !dataset.depends_on_trainer()) {
     log.warning_once("same input on all trainers",
                      "the training input is the same, in the same order, on all " + std::to_string(trainers) +
                          " trainers: they compute the same gradients and nothing is gained; add a shuffle without "
                          "a seed, or shard(num_trainers, trainer_index)");
   }
-  if (dataset.unseeded_shuffle_before_shard()) {
-    log.warning_once("shard behind shuffle",
-                     "the training input is shuffled differently on each trainer and then divided by shard: some "
-                     "elements are lost and others repeat; put shard before shuffle, or give that shuffle a seed");
+  if (dataset.unseeded_random_before_shard()) {
+    log.warning_once(
+        "shard behind shuffle",
+        "the training input has another random order, or other elements, on each trainer before it is divided by "
+        "shard: some elements are lost and others repeat; put shard before shuffle and its like, or give "
+        "these a seed");
   }
-  if (!has_max_steps && !dataset.has_shard() && dataset.is_finite().value_or(false)) {
+  // Whether a generator, or what flat_map makes of files, ends is not known; without max_steps the job ends only if it does.
+  if (!has_max_steps && !dataset.has_shard() && dataset.is_finite() != false) {
     log.warning_once("a pass for each trainer",
                      "each of the " + std::to_string(trainers) +
                          " trainers makes its own pass over the input, so the "

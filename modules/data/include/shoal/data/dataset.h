@@ -6,11 +6,14 @@
 ///
 /// A mistake in the description (batch of 0) raises InvalidArgument where it is made; Iterator::next() returns errors that
 /// come from outside (files, data, the user's functions).
+#include <concepts>
 #include <cstdint>
+#include <initializer_list>
 #include <map>
 #include <memory>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <type_traits>
 #include <vector>
 
@@ -170,10 +173,18 @@ class Dataset {
   /// The names, as string scalars, of the files that match any of `patterns` (* and ? and [a-z], in any part of a path; *
   /// does not cross a slash), each name once. iterate() fails with NotFound, which quotes the patterns, if nothing matches.
   static Dataset list_files(std::vector<std::string> patterns, ListFilesOptions options = {});
-  static Dataset list_files(std::string pattern, ListFilesOptions options = {});
+  static Dataset list_files(std::initializer_list<std::string_view> patterns, ListFilesOptions options = {});
+  /// One pattern, as a text of any type. (A parameter of the type std::string would compete for {"a*.csv", "b*.csv"}: a
+  /// std::string can be made of two pointers.)
+  template <class Pattern>
+  requires std::constructible_from<std::string, const Pattern&>
+  static Dataset list_files(const Pattern& pattern, ListFilesOptions options = {}) {
+    return list_files(std::vector<std::string>{std::string(pattern)}, options);
+  }
   /// The lines of files, one file after another, as string scalars without line ends (\n or \r\n). gzip, zstd and lz4 are
   /// recognised by a file's first bytes. Iterating ends with NotFound for a missing file, and with DataLoss (file, line and
   /// offset) for a damaged file or a line beyond the limit. Raises InvalidArgument for no paths or options out of range.
+  /// A saved position is refused if the file was changed before it since (Iterator::restore()); lines may be appended.
   static Dataset text_lines(std::vector<std::string> paths, TextLinesOptions options = {});
   /// The records of CSV files (RFC 4180), one file after another: each column becomes a scalar with the column's name. A
   /// field may stand in double quotes, and then contain separators, line ends and doubled quotes; elsewhere quotes are not
@@ -254,11 +265,17 @@ class Dataset {
   /// see ShuffleOptions::seed.
   Dataset filter(RandomFilterFn fn, std::optional<int64_t> seed = {}) const;
   /// Leaves out the elements for which the function of the map or filter right before it fails: up to `count_max` of
-  /// them in all passes (-1: any number). The next error ends iteration. One warning reports the first error, and one
-  /// at the end of each pass the number of errors. Raises InvalidArgument if the stage before is no map and no filter.
+  /// them in each pass (-1: any number). The next error ends iteration. One warning reports the first error, and one at the
+  /// end of a pass the number of errors, if it is larger than in the passes before. Raises InvalidArgument if the stage
+  /// before is no map and no filter.
   Dataset ignore_errors(int64_t count_max) const;
-  /// Calls `fn` on each element, with a state that begins as `initial` and that `fn` may change. Errors are as map's. Saved
-  /// positions contain the state: if it takes more than 4096 bytes, save() fails with FailedPrecondition.
+  /// Calls `fn` on each element, with a state that begins each pass as `initial`, and whose tensors `fn` may replace or write
+  /// to. Errors are as map's. Saved positions contain the state: if it takes more than 4096 bytes, save() fails with
+  /// FailedPrecondition.
+  ///
+  ///   numbers.scan({Tensor::scalar(int64_t(0)), {}}, [](Element& sum, Element one) {
+  ///     sum.features.single().mutable_as<int64_t>()[0] += one.features.single().as<int64_t>()[0];
+  ///     return sum; })
   Dataset scan(Element initial, ScanFn fn) const;
   /// The elements before the first one for which fn returns false. Errors are as map's.
   Dataset take_while(FilterFn fn) const;
@@ -333,18 +350,23 @@ class Dataset {
   /// Prepares the next `count` elements in the background; 0: off; -1: the stage begins with 2, and goes up to 16 while the
   /// consumer has to wait.
   Dataset prefetch(int64_t count = -1) const;
-  /// Keeps the elements of the first complete pass in memory; later passes read them there. Put it before shuffle.
+  /// Keeps the elements of the first pass in memory; later passes read them there. Until all have been read (take or zip
+  /// may end a pass early), each pass reads the input's first pass again. Put it before shuffle and repeat. Raises
+  /// InvalidArgument if this dataset repeats for ever; iterating ends with InvalidArgument if a dataset of a flat_map or
+  /// interleave before it does. A generator that never ends is not noticed, and takes ever more memory.
   Dataset cache() const;
-  /// Writes the elements of the first complete pass to the file `path`, which later passes and runs read until somebody
-  /// deletes it. An unfinished file has the name `path` + ".unfinished". Its writer locks the file `path` + ".lock", which
-  /// is not removed afterwards. Iterators that find it locked take their elements from the input. If the file cannot be
-  /// written, the pass goes on without it, with a warning.
+  /// As cache() above, in a file: writes the elements to `path`, which later passes and runs read until somebody deletes it.
+  /// An unfinished file has the name `path` + ".unfinished". Its writer locks the file `path` + ".lock", which is not removed
+  /// afterwards. Iterators that find it locked take their elements from the input. If the file cannot be written, the pass
+  /// goes on without it, with a warning: also if `path` is a link that leads nowhere, or another file has the name of the
+  /// unfinished file or of the lock. These are left as they are.
   ///
-  /// Iterating ends with DataLoss, naming file and offset, for a damaged file, and with FailedPrecondition if fingerprint()
-  /// shows that another pipeline wrote it: delete the file after changing a function or the data. Trainers with different
-  /// elements (shard, or a shuffle before it) need one file each. A run that resumes in its first pass reads the earlier
-  /// elements again to write them; if the file was deleted or replaced meanwhile, the input begins anew, with a warning.
-  /// Raises InvalidArgument for an empty path, or a dataset that never ends.
+  /// Iterating ends with DataLoss, naming file and offset, for a damaged file, and with FailedPrecondition if `path` is no
+  /// file of cache(), or fingerprint() shows that another pipeline wrote it. A fingerprint does not see functions, nor the
+  /// options of those that Shoal makes (tf_examples(), read_images()): delete the file after changing them or the data.
+  /// Trainers with different elements (shard, or a shuffle before it) need one file each. A run that resumes in its first
+  /// pass reads the earlier elements again to write them; if the file was deleted or replaced meanwhile, the input begins
+  /// anew, with a warning. Raises InvalidArgument for an empty path, or a dataset that never ends.
   Dataset cache(std::string path, CacheOptions options = {}) const;
 
   // The functions below walk through the elements of this dataset.
@@ -365,13 +387,16 @@ class Dataset {
   // Properties of the dataset. Progress reports use some of them. Others decide whether to warn the user that all trainers
   // may see the same elements, or that training may never end.
 
-  bool has_unseeded_shuffle() const;
+  /// True if a random operation (shuffle, sample_from, a map or filter that draws numbers) has no seed. It draws other
+  /// numbers on each trainer. Those in the datasets that flat_map or interleave makes are not known before they are made.
+  bool has_unseeded_random() const;
   bool has_shard() const;
-  /// True if trainers get different elements for another reason than an unseeded shuffle: shard, or GeneratorOptions.
+  /// True if trainers get different elements for another reason than an unseeded random operation: shard, or GeneratorOptions.
   bool depends_on_trainer() const;
-  /// True if trainers shuffle in different orders before each takes its shard. Then some elements are in no shard, and
-  /// others in several.
-  bool unseeded_shuffle_before_shard() const;
+  /// True if random operations give each trainer another order, or other elements, before it takes its shard. Then some
+  /// elements are in no shard, and others in several. A warning tells of such operations in the datasets that flat_map or
+  /// interleave makes, when these are made.
+  bool unseeded_random_before_shard() const;
   /// True if this dataset and `other` are parts (take, skip) of the same shuffled dataset, and the order of the shuffle
   /// changes with each iteration or pass. Elements of one part then appear in the other, too. Two shuffled datasets count
   /// as the same if they differ in nothing but the functions that were given to map, filter or generators.

@@ -17,6 +17,9 @@ struct StageStatistics {
   int threads = 1;        ///< At most this many threads share the stage's work.
   bool is_beside = false;  ///< True: a later stage is a prefetch, so this stage works in the background.
   bool is_source = false;  ///< True: the stage has no input.
+  /// True: the stage repeats for ever, or gives elements at other positions in each pass, as behind shuffle and repeat. A
+  /// cache() behind it would never be complete, or would keep one order for all passes.
+  bool is_moved = false;
 };
 
 /// The stages of a pipeline, each after its inputs. Empty unless stages are measured (IterateOptions::measure).

@@ -44,6 +44,7 @@ class Params {
         : name(std::move(n)),
     item(of_list(name, v)) {}
     Entry(std::string n, std::initializer_list<const char*> v);
+    Entry(std::string n, std::initializer_list<std::string_view> v);
     Entry(std::string n, std::vector<std::string> v);
     Entry(std::string n, Item v);
     std::string name;

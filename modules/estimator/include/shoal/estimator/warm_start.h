@@ -17,6 +17,7 @@
 #include <map>
 #include <optional>
 #include <string>
+#include <string_view>
 #include <utility>
 #include <vector>
 
@@ -40,11 +41,12 @@ struct VocabularyChange {
 /// WarmStart::layers, ::names and ::vocabularies.
 class WarmStartChoice {
  public:
-  WarmStartChoice(const char* pattern);                          // NOLINT
-  WarmStartChoice(std::string pattern);                          // NOLINT
-  WarmStartChoice(std::initializer_list<std::string> patterns);  // NOLINT
-  WarmStartChoice(std::vector<std::string> patterns);            // NOLINT
-  WarmStartChoice(std::nullopt_t) : named_only_(true) {}         // NOLINT
+  WarmStartChoice(const char* pattern);                               // NOLINT
+  WarmStartChoice(std::string_view pattern);                          // NOLINT
+  WarmStartChoice(std::string pattern);                               // NOLINT
+  WarmStartChoice(std::initializer_list<std::string_view> patterns);  // NOLINT
+  WarmStartChoice(std::vector<std::string> patterns);                 // NOLINT
+  WarmStartChoice(std::nullopt_t) : named_only_(true) {}              // NOLINT
 
   const std::vector<std::string>& patterns() const { return patterns_; }
   bool trainable_only() const { return trainable_only_; }
