@@ -221,6 +221,25 @@ TEST_F(Heads, BinaryMetricsByHand) {
   EXPECT_NEAR(report.at("auc"), (4 * 3 + 4 * 1 * 0.5 + 2 * 3 * 0.5) / 24.0, 1e-12);
 }
 
+/// The probabilities of all these logits are 1 in float32.
+TEST_F(Heads, BinaryAreasUnderCurvesCompareLogits) {
+  const Value logits = input("logits", DType::kFloat32, {1}), labels = input("labels", DType::kFloat32, {1});
+  const Feeds feeds{{"logits", floats(Shape{4, 1}, {18, 20, 22, 24})}, {"labels", floats(Shape{4, 1}, {0, 0, 1, 1})}};
+  const auto report = evaluate(graph_, build(*binary_head(), Mode::kEval, logits, labels).metrics, {feeds});
+  EXPECT_EQ(report.at("auc"), 1);
+  EXPECT_EQ(report.at("auc_precision_recall"), 1);
+}
+
+TEST_F(Heads, MultiLabelAreasUnderCurvesCompareLogits) {
+  const Value logits = input("logits", DType::kFloat32, {2}), labels = input("labels", DType::kFloat32, {2});
+  const Feeds feeds{{"logits", floats(Shape{2, 2}, {18, 20, 22, 24})}, {"labels", floats(Shape{2, 2}, {0, 0, 1, 1})}};
+  const auto head = multi_label_head({.n_classes = 2, .classes_for_class_based_metrics = {1}});
+  const auto report = evaluate(graph_, build(*head, Mode::kEval, logits, labels).metrics, {feeds});
+  for (const char* name : {"auc", "auc_precision_recall", "auc/class1", "auc_precision_recall/class1"}) {
+    EXPECT_EQ(report.at(name), 1) << name;
+  }
+}
+
 TEST_F(Heads, BinaryRefuses) {
   const Value logits = input("logits", DType::kFloat32, {1}), labels = input("labels", DType::kFloat32, {});
   const HeadOutput output = build(*binary_head(), Mode::kTrain, logits, labels);

@@ -33,8 +33,14 @@ static_assert(!takes_bare_values<decltype(binary_accuracy), BinaryMetricOptions>
 static_assert(!takes_bare_values<decltype(precision), BinaryMetricOptions>);
 static_assert(!takes_bare_values<decltype(recall), BinaryMetricOptions>);
 static_assert(!takes_bare_values<decltype(accuracy_baseline), Value>);
-static_assert(!takes_bare_values<decltype(auc), Value>);
-static_assert(!takes_bare_values<decltype(auc_precision_recall), Value>);
+constexpr auto kAuc = [](auto... values) -> decltype(auc(values...)) { return auc(values...); };
+static_assert(!takes_bare_values<decltype(kAuc), Value>);
+constexpr auto kPrecisionRecall = [](auto... values) -> decltype(auc_precision_recall(values...)) {
+  return auc_precision_recall(values...);
+};
+static_assert(!takes_bare_values<decltype(kPrecisionRecall), Value>);
+static_assert(std::is_invocable_v<decltype(kAuc), LabelsAndPredictions>);
+static_assert(std::is_invocable_v<decltype(kAuc), LabelsAndLogits>);
 static_assert(!takes_bare_values<decltype(mean_absolute_error), Value>);
 static_assert(!takes_bare_values<decltype(root_mean_squared_error), Value>);
 static_assert(!takes_bare_values<decltype(r_squared), Value>);
@@ -51,6 +57,8 @@ concept BracesTakeBareValues = requires(V v) {
   squared_error({v, v});
 }
 || requires(V v) { accuracy({v, v}); }
+|| requires(V v) { auc({v, v}); }
+|| requires(V v) { auc_precision_recall({v, v}); }
 || requires(V v) { softmax_cross_entropy({v, v}); }
 || requires(V v) { poisson_loss({v, v}); }
 || requires(V v) { ops::softmax_cross_entropy({v, v}); };
@@ -58,6 +66,8 @@ template <class V>
 concept NamesCompile = requires(V v) {
   squared_error({.labels = v, .predictions = v});
   accuracy({.labels = v, .predictions = v}, {.weights = v});
+  auc({.labels = v, .predictions = v});
+  auc({.labels = v, .logits = v}, {.weights = v});
   softmax_cross_entropy({.labels = v, .logits = v}, {.label_smoothing = 0.1});
   ops::sigmoid_cross_entropy({.labels = v, .logits = v}, "name");
 };

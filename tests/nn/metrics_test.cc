@@ -6,6 +6,11 @@
 
 #include <algorithm>
 #include <cmath>
+#include <functional>
+#include <limits>
+#include <numeric>
+#include <string>
+#include <utility>
 #include <vector>
 
 #include "graph_runner.h"
@@ -186,6 +191,21 @@ double exact_auc(const std::vector<int64_t>& labels, const std::vector<float>& p
   return area / pairs;
 }
 
+/// The precision at each positive, from the highest prediction down, averaged. With few equal predictions, that is close to
+/// the area under the precision-recall curve.
+double exact_precision_recall(const std::vector<int64_t>& labels, const std::vector<float>& predictions) {
+  std::vector<size_t> order(labels.size());
+  std::iota(order.begin(), order.end(), size_t(0));
+  std::ranges::sort(order, std::greater(), [&](size_t i) { return predictions[i]; });
+  double tp = 0, fp = 0, area = 0;
+  for (const size_t i : order) {
+    (labels[i] == 1 ? tp : fp) += 1;
+    // Halfway between the points before and behind this positive.
+    if (labels[i] == 1) area += (tp + fp == 1 ? 1 : (tp - 0.5) / (tp + fp - 0.5));
+  }
+  return area / tp;
+}
+
 TEST_F(Metrics, AucOfTheWorkedExample) {
   // Of four pairs three are in order: 0.8 and 0.35 are above 0.1, 0.8 above 0.4, 0.35 is not.
   MetricAccumulator accumulator(
@@ -247,6 +267,126 @@ TEST_F(Metrics, AucTellsPredictionsApartThatLieCloseTogether) {
     EXPECT_NEAR(accumulator.value(), 1, 0.01);
     accumulator.reset();
     EXPECT_EQ(accumulator.value(), 0);
+  }
+}
+
+/// Probabilities of such logits are 0, 1 or too close together for float32.
+TEST_F(Metrics, AucOfLogitsIsExactWhereverTheyLie) {
+  const LabelsAndLogits pair{.labels = input("y", DType::kInt64, {batch_}),
+                             .logits = input("l", DType::kFloat32, {batch_})};
+  MetricAccumulator roc(auc(pair)), precision_recall(auc_precision_recall(pair));
+  constexpr size_t kCount = 500;
+  const std::vector<float> ones(kCount, 1);
+  for (const float centre : {-100.0f, -40.0f, -30.0f, -20.0f, 0.0f, 2.0f, 12.0f, 16.0f, 20.0f, 90.0f}) {
+    for (const float spread : {8.0f, 1.0f, 1e-2f, 1e-4f}) {
+      std::vector<float> logits(kCount);
+      fill_normal(7, 0, logits, centre, spread);
+      std::vector<int64_t> labels;
+      RandomStream noise(9);
+      for (const float logit : logits) {
+        labels.push_back(1.5f * (logit - centre) / spread + 2 * noise.next_float() > 1 ? 1 : 0);
+      }
+      const std::vector<Tensor> batch{ids(labels), floats(logits)};
+      roc.reset();
+      update(roc, batch);
+      EXPECT_NEAR(roc.value(), exact_auc(labels, logits, ones), 1e-9) << centre << " " << spread;
+      precision_recall.reset();
+      update(precision_recall, batch);
+      EXPECT_NEAR(precision_recall.value(), exact_precision_recall(labels, logits), 1e-3) << centre << " " << spread;
+    }
+  }
+}
+
+TEST_F(Metrics, AucOfLogitsTakesInfinitiesAndBothZeros) {
+  const LabelsAndLogits pair{.labels = input("y", DType::kInt64, {batch_}),
+                             .logits = input("l", DType::kFloat32, {batch_})};
+  MetricAccumulator accumulator(auc(pair));
+  const float infinity = std::numeric_limits<float>::infinity(), largest = std::numeric_limits<float>::max();
+  update(accumulator, {ids({0, 0, 1, 1}), floats({-infinity, -largest, largest, infinity})});
+  EXPECT_EQ(accumulator.value(), 1);
+  accumulator.reset();
+  update(accumulator, {ids({0, 1}), floats({0.0f, -0.0f})});
+  EXPECT_EQ(accumulator.value(), 0.5) << "equal logits count half";
+  const Tensor labels = ids({0, 1}), logits = floats({0, std::nanf("")});
+  const std::vector<TensorView> views{labels.view(), logits.view()};
+  EXPECT_THAT(accumulator.update(views).error().message(), HasSubstr("auc: logit 1 of a batch is nan; expected a number"));
+  EXPECT_THAT(raised([&] {
+                auc(LabelsAndLogits{.labels = pair.labels, .logits = input("wide", DType::kFloat32, {batch_, 2})});
+              }),
+              HasSubstr("auc: labels are int64 [batch], logits float32 [batch, 2]"));
+}
+
+/// As far as float32 itself tells them apart.
+TEST_F(Metrics, AucTellsProbabilitiesNextToZeroAndOneApart) {
+  MetricAccumulator accumulator(
+      auc({.labels = input("y", DType::kInt64, {batch_}), .predictions = input("p", DType::kFloat32, {batch_})}));
+  const float smallest = std::numeric_limits<float>::denorm_min();
+  for (const auto& [lower, higher] :
+       {std::pair(0.0f, smallest), std::pair(smallest, 2 * smallest), std::pair(1e-20f, 2e-20f),
+        std::pair(1 - 0x1p-23f, 1 - 0x1p-24f), std::pair(1 - 0x1p-24f, 1.0f)}) {
+    accumulator.reset();
+    update(accumulator, {ids({0, 1}), floats({lower, higher})});
+    EXPECT_EQ(accumulator.value(), 1) << lower << " and " << higher;
+  }
+}
+
+/// More different logits than the metric keeps, in orders of the examples that could mislead it, in two merged parts.
+TEST_F(Metrics, AreasOfVeryManyLogitsAreCloseToExactInEveryOrder) {
+  constexpr size_t kCount = 120'000, kBatch = 1000;
+  const LabelsAndLogits pair{.labels = input("y", DType::kInt64, {batch_}),
+                             .logits = input("l", DType::kFloat32, {batch_})};
+  struct Example {
+    int64_t label;
+    float logit;
+  };
+  using Order = bool (*)(const Example&, const Example&);
+  const std::vector<std::pair<std::string, Order>> orders{
+      {"as drawn", nullptr},
+      {"ascending", [](const Example& a, const Example& b) { return a.logit < b.logit; }},
+      {"negatives first", [](const Example& a, const Example& b) { return a.label < b.label; }},
+      {"positives first", [](const Example& a, const Example& b) { return a.label > b.label; }},
+      {"from both sides",
+       [](const Example& a, const Example& b) { return std::abs(a.logit - 2.7f) > std::abs(b.logit - 2.7f); }}};
+  for (const double positives : {0.5, 0.001}) {
+    std::vector<float> noise(kCount);
+    fill_normal(3, 0, noise, 2, 1);
+    RandomStream random(4);
+    std::vector<Example> examples(kCount);
+    for (size_t i = 0; i < kCount; ++i) {
+      const bool positive = random.next_float() < positives;
+      examples[i] = {.label = positive, .logit = noise[i] + (positive ? 1.5f : 0)};
+    }
+    std::vector<Example> sorted = examples;
+    std::ranges::sort(sorted, {}, &Example::logit);
+    std::vector<int64_t> labels;
+    std::vector<float> logits;
+    double negatives = 0, area = 0;
+    for (const Example& example : sorted) {
+      labels.push_back(example.label);
+      logits.push_back(example.logit);
+      (example.label == 1 ? area : negatives) += example.label == 1 ? negatives : 1;
+    }
+    area /= negatives * (double(kCount) - negatives);
+    const double precision_recall_area = exact_precision_recall(labels, logits);
+    for (const auto& [name, order] : orders) {
+      std::vector<Example> fed = examples;
+      if (order) std::ranges::stable_sort(fed, order);
+      for (const auto& [metric, expected] :
+           {std::pair(auc(pair), area), std::pair(auc_precision_recall(pair), precision_recall_area)}) {
+        MetricAccumulator first(metric), second(metric);
+        for (size_t begin = 0; begin < kCount; begin += kBatch) {
+          std::vector<int64_t> batch_labels;
+          std::vector<float> batch_logits;
+          for (size_t i = begin; i < begin + kBatch; ++i) {
+            batch_labels.push_back(fed[i].label);
+            batch_logits.push_back(fed[i].logit);
+          }
+          update(begin < kCount / 3 ? first : second, {ids(batch_labels), floats(batch_logits)});
+        }
+        first.merge(second);
+        EXPECT_NEAR(first.value(), expected, 0.001) << name << ", positives " << positives;
+      }
+    }
   }
 }
 

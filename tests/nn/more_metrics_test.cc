@@ -176,6 +176,18 @@ TEST_F(MoreMetrics, ThePrecisionRecallFigureCountsAtThresholds) {
   EXPECT_FALSE(MetricAccumulator(auc(pair_)).figure());
 }
 
+TEST_F(MoreMetrics, ThePrecisionRecallFigureOfLogitsHasTheThresholdsOfProbabilities) {
+  const std::vector<float> logits{-30, -3, -0.7f, 0, 0.4f, 2, 30}, labels{0, 0, 1, 0, 1, 1, 1};
+  std::vector<float> p;
+  for (const float logit : logits) p.push_back(1 / (1 + std::exp(-logit)));
+  p.back() = 0.9999f;  // Its probability in float32, 1, is also above threshold 1; that of a finite logit never is.
+  MetricAccumulator by_logits(auc_precision_recall(LabelsAndLogits{.labels = labels_, .logits = p_}));
+  MetricAccumulator by_probabilities(auc_precision_recall(pair_));
+  ASSERT_TRUE(update(by_logits, {floats(labels), floats(logits)}));
+  ASSERT_TRUE(update(by_probabilities, {floats(labels), floats(p)}));
+  EXPECT_EQ(by_logits.figure()->values, by_probabilities.figure()->values);
+}
+
 TEST_F(MoreMetrics, RefuseWhatDoesNotFit) {
   const Value wide = graph_.input("wide", DType::kFloat32, {batch_, 3});
   const Value text = graph_.input("text", DType::kString, {batch_});

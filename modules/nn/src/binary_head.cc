@@ -58,14 +58,17 @@ class BinaryHead final : public LogitsHead {
     const Value labels = evaluated.labels;
     const Value logistic = ops::reshape(evaluated.prediction("logistic"), labels.shape());
     const LabelsAndPredictions pair{.labels = labels, .predictions = logistic};
+    // Areas under curves compare examples, and probabilities near 1 are equal in float32 where logits still differ.
+    const LabelsAndLogits by_logits{.labels = labels,
+                                    .logits = ops::reshape(evaluated.prediction("logits"), labels.shape())};
     const MetricOptions weights{.weights = evaluated.weights};
     const BinaryMetricOptions options{.weights = evaluated.weights};
     std::vector<std::pair<std::string, Metric>> metrics{{"average_loss", mean(evaluated.losses, weights)},
                                                         {"accuracy", binary_accuracy(pair, options)},
                                                         {"precision", precision(pair, options)},
                                                         {"recall", recall(pair, options)},
-                                                        {"auc", auc(pair, weights)},
-                                                        {"auc_precision_recall", auc_precision_recall(pair, weights)},
+                                                        {"auc", auc(by_logits, weights)},
+                                                        {"auc_precision_recall", auc_precision_recall(by_logits, weights)},
                                                         {"accuracy_baseline", accuracy_baseline(labels, weights)},
                                                         {"label/mean", mean(labels, weights)},
                                                         {"prediction/mean", mean(logistic, weights)}};

@@ -2,12 +2,13 @@
 #include "shoal/nn/binary_metrics.h"
 
 #include <algorithm>
-#include <bit>
 #include <cmath>
+#include <ranges>
 #include <string>
 
 #include "example_values.h"
 #include "metric_values.h"
+#include "score_bins.h"
 
 namespace shoal::nn {
 namespace {
@@ -43,39 +44,21 @@ Metric counts(const std::string& who, const LabelsAndPredictions& of, const Bina
 
 double part(double of, double other) { return of + other == 0 ? 0 : of / (of + other); }
 
-// The bins ("classes") of a histogram of probabilities. They become narrower towards 0 and 1: for p below 1/2, each
-// interval from 2^-(k+1) to 2^-k has 2048 bins of equal width; for p above 1/2 the same holds for 1 - p. So many are needed
-// for models that hardly tell the examples apart, such as one at the start of its training: with 32 bins, predictions
-// whose logits are spread by 0.005 around those of a base rate of 0.12 give an area of 0.59 instead of 0.88.
-constexpr int kHalvings = 40, kBitsPerHalving = 11;
-constexpr int kClassesPerSide = (kHalvings << kBitsPerHalving) + 1;
-constexpr int kClasses = 2 * kClassesPerSide;
+enum class ScoreKind : uint8_t { kProbability, kLogit };
 
-/// Returns the index of the histogram bin that contains p, which is in [0, 0.5]. The upper bits of a float (the exponent
-/// and the highest bits of the mantissa), read as an integer, grow by 1 from bin to bin. So the integer of 0.5 minus that
-/// of p is the number of bins between 0.5 and p.
-int class_below_half(float p) {
-  constexpr int kDropped = 23 - kBitsPerHalving;
-  const int below = int(std::bit_cast<uint32_t>(0.5f) >> kDropped) - int(std::bit_cast<uint32_t>(p) >> kDropped);
-  return std::max(0, kClassesPerSide - 1 - below);
-}
-int class_of(float p) { return p < 0.5f ? class_below_half(p) : kClasses - 1 - class_below_half(1.0f - p); }
-
-/// The area under the ROC curve. `totals` has the weight of the negatives in each histogram bin of probabilities, then that
-/// of the positives. A pair of a positive and a negative in the same bin counts half.
+/// The area under the ROC curve. A pair of a positive and a negative in the same bin counts half.
 double area_under_curve(std::span<const double> totals) {
   double negatives = 0, positives = 0, area = 0;
-  for (size_t i = 0; i < kClasses; ++i) {
-    area += totals[kClasses + i] * (negatives + totals[i] / 2);
-    negatives += totals[i];
-    positives += totals[kClasses + i];
+  for (const ScoreBin& bin : ascending_bins(totals)) {
+    area += bin.positives * (negatives + bin.negatives / 2);
+    negatives += bin.negatives;
+    positives += bin.positives;
   }
   return negatives == 0 || positives == 0 ? 0 : area / (negatives * positives);
 }
 
-/// The part of the area under the precision-recall curve that one histogram bin of probabilities adds. As in Davis and
-/// Goadrich, true and false positives grow in proportion, from (tp, fp) by (more_tp, more_fp), while precision is
-/// tp / (tp + fp).
+/// The part of the area under the precision-recall curve that one bin of scores adds. As in Davis and Goadrich, true and
+/// false positives grow in proportion, from (tp, fp) by (more_tp, more_fp), while precision is tp / (tp + fp).
 double area_between(double tp, double fp, double more_tp, double more_fp) {
   const double growth = 1 + more_fp / more_tp;  // The growth of tp + fp for each further true positive.
   if (tp + fp == 0) return more_tp / growth;
@@ -83,36 +66,41 @@ double area_between(double tp, double fp, double more_tp, double more_fp) {
 }
 
 double area_under_precision_recall(std::span<const double> totals) {
+  const std::vector<ScoreBin> bins = ascending_bins(totals);
   double tp = 0, fp = 0, area = 0;
-  for (size_t i = kClasses; i-- > 0;) {  // Starts with the highest probability.
-    if (totals[kClasses + i] > 0) area += area_between(tp, fp, totals[kClasses + i], totals[i]);
-    tp += totals[kClasses + i];
-    fp += totals[i];
+  for (const ScoreBin& bin : std::views::reverse(bins)) {
+    if (bin.positives > 0) area += area_between(tp, fp, bin.positives, bin.negatives);
+    tp += bin.positives;
+    fp += bin.negatives;
   }
   return tp == 0 ? 0 : area / tp;
 }
 
-/// Counts right and wrong predictions at thresholds that divide [0, 1] evenly. A probability in the same histogram bin as a
-/// threshold counts as above the threshold. So each threshold is off by less than the width of a bin, at most 1/8192.
-MetricFigure precision_recall_figure(std::span<const double> totals) {
+float logit_of(float probability) { return float(std::log(double(probability) / (1 - double(probability)))); }
+
+/// Counts right and wrong predictions at thresholds that divide the probabilities from 0 to 1 evenly. A score that equals a
+/// threshold counts as above it.
+MetricFigure precision_recall_figure(std::span<const double> totals, ScoreKind kind) {
   constexpr size_t kThresholds = 101;
   enum Row : size_t { kTp, kFp, kTn, kFn, kPrecision, kRecall, kRows };
+  const std::vector<ScoreBin> bins = ascending_bins(totals);
   // All sums begin with the highest bin, so that at threshold 0 the counts of all predictions are these sums, bit for bit.
   double negatives = 0, positives = 0, fp = 0, tp = 0;
-  for (size_t bin = kClasses; bin-- > 0;) {
-    negatives += totals[bin];
-    positives += totals[kClasses + bin];
+  for (const ScoreBin& bin : std::views::reverse(bins)) {
+    negatives += bin.negatives;
+    positives += bin.positives;
   }
   MetricFigure figure{.kind = MetricFigure::Kind::kPrecisionRecall,
                       .shape = {int64_t(kRows), int64_t(kThresholds)},
                       .values = std::vector<float>(kRows * kThresholds)};
-  size_t bin = kClasses;
+  size_t above = bins.size();
   for (size_t i = kThresholds; i-- > 0;) {
-    const auto first = size_t(class_of(float(i) / float(kThresholds - 1)));
-    while (bin > first) {
-      --bin;
-      fp += totals[bin];
-      tp += totals[kClasses + bin];
+    const float threshold = float(i) / float(kThresholds - 1);
+    const double lowest = place_of(kind == ScoreKind::kLogit ? logit_of(threshold) : threshold);
+    while (above > 0 && bins[above - 1].place >= lowest) {
+      --above;
+      fp += bins[above].negatives;
+      tp += bins[above].positives;
     }
     const double column[kRows] = {tp, fp, negatives - fp, positives - tp, part(tp, fp), part(tp, positives - tp)};
     for (size_t row = 0; row < kRows; ++row) figure.values[row * kThresholds + i] = float(column[row]);
@@ -120,29 +108,47 @@ MetricFigure precision_recall_figure(std::span<const double> totals) {
   return figure;
 }
 
-/// A metric whose `value` is computed from a histogram of the predicted probabilities: `totals` has the weight of the
-/// negatives in each bin, then that of the positives.
-Metric of_curve(const std::string& who, const LabelsAndPredictions& of, const MetricOptions& options,
+/// InvalidArgument if a metric cannot take `score`, which is element e of a batch.
+Result<void> check_score(const std::string& who, ScoreKind kind, float score, int64_t e) {
+  if (kind == ScoreKind::kLogit ? !std::isnan(score) : score >= 0 && score <= 1) return {};
+  const bool logit = kind == ScoreKind::kLogit;
+  return invalid_argument(who + (logit ? ": logit " : ": prediction ") + std::to_string(e) + " of a batch is " +
+                          std::to_string(score) +
+                          (logit ? "; expected a number" : "; expected a probability, from 0 to 1"));
+}
+
+/// A metric whose `value` is computed from the weights of negatives and positives by score (score_bins.h).
+Metric of_curve(const std::string& who, Value labels, Value scores, ScoreKind kind, const MetricOptions& options,
                 std::function<double(std::span<const double> totals)> value) {
-  const Value labels = of.labels, predictions = of.predictions;
-  const bool valid = labels.valid() && predictions.valid();
-  if (!valid || !is_numeric(labels.dtype()) || predictions.dtype() != DType::kFloat32 ||
-      trimmed(labels.shape()) != trimmed(predictions.shape())) {
-    raise(invalid_argument(who + ": labels are " + described(labels) + ", predictions " + described(predictions) +
-                           "; expected labels of 0 or 1 and float32 probabilities of one shape"));
+  const bool valid = labels.valid() && scores.valid();
+  if (!valid || !is_numeric(labels.dtype()) || scores.dtype() != DType::kFloat32 ||
+      trimmed(labels.shape()) != trimmed(scores.shape())) {
+    const bool logits = kind == ScoreKind::kLogit;
+    raise(invalid_argument(who + ": labels are " + described(labels) + (logits ? ", logits " : ", predictions ") +
+                           described(scores) + "; expected labels of 0 or 1 and float32 " +
+                           (logits ? "logits" : "probabilities") + " of one shape"));
   }
-  const auto add = [who](std::span<const TensorView> batch, int64_t e, double weight,
-                         std::span<double> totals) -> Result<void> {
+  const auto add = [who, kind](std::span<const TensorView> batch, int64_t e, double weight,
+                               std::span<double> totals) -> Result<void> {
     SHOAL_TRY(const bool positive, is_positive(who, batch[0], e));
-    const float p = batch[1].as<float>()[size_t(e)];
-    if (!(p >= 0 && p <= 1)) {
-      return invalid_argument(who + ": prediction " + std::to_string(e) + " of a batch is " + std::to_string(p) +
-                              "; expected a probability, from 0 to 1");
-    }
-    totals[size_t(class_of(p)) + (positive ? kClasses : 0)] += weight;
+    const float score = batch[1].as<float>()[size_t(e)];
+    SHOAL_TRY_VOID(check_score(who, kind, score, e));
+    add_score(totals, score, positive, weight);
     return {};
   };
-  return metric_of_pairs(who, labels, predictions, options.weights, 2 * kClasses, add, std::move(value));
+  Metric metric = metric_of_pairs(who, labels, scores, options.weights, kScoreBinTotals, add, std::move(value));
+  metric.merge = merge_score_bins;
+  return metric;
+}
+
+Metric roc_metric(Value labels, Value scores, ScoreKind kind, const MetricOptions& options) {
+  return of_curve("auc", labels, scores, kind, options, area_under_curve);
+}
+
+Metric precision_recall_metric(Value labels, Value scores, ScoreKind kind, const MetricOptions& options) {
+  Metric metric = of_curve("auc_precision_recall", labels, scores, kind, options, area_under_precision_recall);
+  metric.figure = [kind](std::span<const double> totals) { return precision_recall_figure(totals, kind); };
+  return metric;
 }
 
 }  // namespace
@@ -172,13 +178,19 @@ Metric accuracy_baseline(Value labels, const MetricOptions& options) {
 }
 
 Metric auc(const LabelsAndPredictions& of, const MetricOptions& options) {
-  return of_curve("auc", of, options, area_under_curve);
+  return roc_metric(of.labels, of.predictions, ScoreKind::kProbability, options);
+}
+
+Metric auc(const LabelsAndLogits& of, const MetricOptions& options) {
+  return roc_metric(of.labels, of.logits, ScoreKind::kLogit, options);
 }
 
 Metric auc_precision_recall(const LabelsAndPredictions& of, const MetricOptions& options) {
-  Metric metric = of_curve("auc_precision_recall", of, options, area_under_precision_recall);
-  metric.figure = precision_recall_figure;
-  return metric;
+  return precision_recall_metric(of.labels, of.predictions, ScoreKind::kProbability, options);
+}
+
+Metric auc_precision_recall(const LabelsAndLogits& of, const MetricOptions& options) {
+  return precision_recall_metric(of.labels, of.logits, ScoreKind::kLogit, options);
 }
 
 }  // namespace shoal::nn

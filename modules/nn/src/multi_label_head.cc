@@ -67,7 +67,9 @@ class MultiLabelHead final : public LogitsHead {
 
   std::vector<std::pair<std::string, Metric>> metrics_of(const Evaluated& evaluated) const override {
     const Value probabilities = evaluated.prediction("probabilities");
-    const LabelsAndPredictions all{.labels = evaluated.labels, .predictions = probabilities};
+    // Areas under curves compare examples, and probabilities near 1 are equal in float32 where logits still differ.
+    const Value logits = evaluated.prediction("logits");
+    const LabelsAndLogits all{.labels = evaluated.labels, .logits = logits};
     const MetricOptions weights{.weights = evaluated.weights};
     std::vector<std::pair<std::string, Metric>> metrics{{"average_loss", mean(evaluated.losses, weights)},
                                                         {"auc", auc(all, weights)},
@@ -75,8 +77,8 @@ class MultiLabelHead final : public LogitsHead {
     add_threshold_metrics(metrics, thresholds_, evaluated.labels, probabilities, evaluated.weights);
     for (const int64_t id : classes_) {
       const std::string name = vocabulary_ ? vocabulary_->name(id) : "class" + std::to_string(id);
-      const LabelsAndPredictions of_class{.labels = column(evaluated.labels, id), .predictions = column(probabilities, id)};
-      metrics.emplace_back("probability_mean/" + name, mean(of_class.predictions, weights));
+      const LabelsAndLogits of_class{.labels = column(evaluated.labels, id), .logits = column(logits, id)};
+      metrics.emplace_back("probability_mean/" + name, mean(column(probabilities, id), weights));
       metrics.emplace_back("auc/" + name, auc(of_class, weights));
       metrics.emplace_back("auc_precision_recall/" + name, auc_precision_recall(of_class, weights));
     }

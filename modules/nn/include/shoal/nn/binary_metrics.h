@@ -31,18 +31,23 @@ Metric accuracy_baseline(Value labels, const MetricOptions& options = {});
 ///
 ///   labels       0 or 1, any numeric type, e.g. [batch] or [batch, 1]
 ///   predictions  float32 probabilities, as many as labels
+///   logits       float32 of any size, infinities included, in place of probabilities. Better for a model that is sure of
+///                its predictions: from a logit of 17.4 on, the probability in float32 is 1 and such examples count as equal
 ///
-/// Predictions are compared with 163,842 thresholds: 2,048 for each halving of p and of 1 - p, down to 2^-40. Predictions
-/// with no threshold between them count as equal; they differ by less than 1/2048 of p or of 1 - p, whichever is smaller.
-/// So the result is within 0.01 of the exact area unless more than 2 % of all pairs are that close, which can happen if the
-/// logits of nearly all examples lie within 0.005 of each other. The metric takes 2.6 MB of memory. Raises InvalidArgument if
-/// shapes or types do not fit; a label or a prediction out of range ends the evaluation with InvalidArgument.
+/// The result is exact up to the rounding of sums if the evaluation has at most 16,384 different predictions. With more,
+/// neighbouring ones are grouped and count as equal: about 1/4000 of the negatives and of the positives in a group, and no
+/// more than 1/1000 of the examples with higher predictions. So the result is within 0.01 of the exact area wherever the
+/// predictions lie (measured with up to 5 million, in several orders: 0.0001). The metric takes 0.8 MB of memory. Raises
+/// InvalidArgument if shapes or types do not fit; a label or a prediction out of range, or a logit that is not a number,
+/// ends the evaluation with InvalidArgument.
 Metric auc(const LabelsAndPredictions& of, const MetricOptions& options = {});
+Metric auc(const LabelsAndLogits& of, const MetricOptions& options = {});
 
-/// The area under the precision-recall curve, with the thresholds of auc(). Between two thresholds, true and false
+/// The area under the precision-recall curve, with the groups of auc(). From one prediction to the next, true and false
 /// positives are assumed to grow in proportion, since a straight line between two precisions would be too optimistic
 /// (Davis, Goadrich, "The relationship between precision-recall and ROC curves", 2006). 0 without positives. Arguments and
-/// errors as in auc(). The metric's figure is the curve at 101 thresholds.
+/// errors as in auc(). The metric's figure is the curve at 101 thresholds for the probability.
 Metric auc_precision_recall(const LabelsAndPredictions& of, const MetricOptions& options = {});
+Metric auc_precision_recall(const LabelsAndLogits& of, const MetricOptions& options = {});
 
 }  // namespace shoal::nn
