@@ -148,12 +148,13 @@ std::unique_ptr<Kernel> make_cross_ids(const KernelRequest& request) {
 std::unique_ptr<Kernel> make_default_ids(const KernelRequest& request) {
   const int64_t depth = request.node.attributes.get_int("depth");
   const int64_t otherwise = request.node.attributes.get_int("otherwise");
-  return make_loop([depth, otherwise](const KernelCall& call) -> Result<void> {
+  const int64_t lowest = request.node.attributes.get_int("lowest", -1);
+  return make_loop([depth, otherwise, lowest](const KernelCall& call) -> Result<void> {
     const Indices ids(call.inputs[0]);
     const auto y = call.outputs[0].as<int64_t>();
     for (int64_t i = 0; i < ids.count(); ++i) {
       const int64_t id = ids[i];
-      y[size_t(i)] = id >= -1 && id < depth ? id : otherwise;
+      y[size_t(i)] = id >= lowest && id < depth ? id : otherwise;
     }
     return {};
   });

@@ -90,14 +90,43 @@ TEST(BucketizedColumn, RefusesBoundariesThatDoNotAscend) {
 }
 
 TEST(IdentityColumn, TakesIds) {
-  Batch batch({{"id", Tensor::of<int64_t>({4}, {0, 2, -1, 1})}, {"small", Tensor::of<int32_t>({4, 1}, {0, 2, -1, 1})}});
-  EXPECT_THAT(batch.linear(categorical_by_identity("id", {.count = 3})), ElementsAre(0, 2, 0, 1));
-  EXPECT_THAT(batch.linear(categorical_by_identity("small", {.count = 3})), ElementsAre(0, 2, 0, 1));
+  Batch batch({{"id", Tensor::of<int64_t>({3}, {0, 2, 1})}, {"small", Tensor::of<int32_t>({3, 1}, {0, 2, 1})}});
+  EXPECT_THAT(batch.linear(categorical_by_identity("id", {.count = 3})), ElementsAre(0, 2, 1));
+  EXPECT_THAT(batch.linear(categorical_by_identity("small", {.count = 3})), ElementsAre(0, 2, 1));
+}
+
+TEST(IdentityColumn, MinusOneIsPaddingInListsOnly) {
+  Batch batch({{"list", Tensor::of<int64_t>({2, 2}, {1, -1, -2, -1})},
+               {"padded", Tensor::of<int32_t>({2, 2}, {1, -1, 2, 2})},
+               {"id", Tensor::of<int64_t>({2}, {-1, 1})},
+               {"column", Tensor::of<int32_t>({2, 1}, {1, -1})}});
+  EXPECT_THAT(batch.linear(categorical_by_identity("padded", {.count = 3})), ElementsAre(1, 4));
+  EXPECT_THAT(batch.linear(categorical_by_identity("list", {.count = 4, .default_id = 3})), ElementsAre(1, 3));
+  EXPECT_THAT(batch.linear(categorical_by_identity("id", {.count = 4, .default_id = 3})), ElementsAre(3, 1));
+  EXPECT_THAT(batch.linear(categorical_by_identity("column", {.count = 4, .default_id = 3})), ElementsAre(1, 3));
+  EXPECT_THAT(batch.deep(indicator(categorical_by_identity("id", {.count = 2, .default_id = -1}))),
+              ElementsAre(0, 0, 0, 1));
+  const auto error = [&batch](const char* key) {
+    return batch.error_of(linear_layer(batch.features(), {categorical_by_identity(key, {.count = 4})}, {.name = key}));
+  };
+  EXPECT_THAT(error("list"), HasSubstr("feature \"list\": id -2 in row 1"));
+  EXPECT_THAT(error("id"), HasSubstr("feature \"id\": id -1 in row 0"));
+  EXPECT_THAT(error("id"), HasSubstr("; a default_id of the column replaces ids out of range"));
+  EXPECT_THAT(error("column"), HasSubstr("feature \"column\": id -1 in row 1"));
+}
+
+/// Batches of lists whose length varies: a batch whose lists have one id each may be padded too.
+TEST(IdentityColumn, ListsOfVaryingLengthMayBePadded) {
+  Graph graph(1);
+  const Value words = graph.input("words", DType::kInt64, {Dim::symbol("batch"), Dim::symbol("length")});
+  const Value y = input_layer({{"words", words}}, {indicator(categorical_by_identity("words", {.count = 2}))});
+  nn::GraphRunner runner(graph, {{"batch", 2}, {"length", 1}});
+  EXPECT_THAT(runner.floats(y, {{"words", Tensor::of<int64_t>({2, 1}, {-1, 1})}}), ElementsAre(0, 0, 0, 1));
 }
 
 TEST(IdentityColumn, IdsOutsideHaveADefaultOrEndTheStep) {
   Batch batch({{"id", Tensor::of<int64_t>({4}, {0, 9, -1, -2})}});
-  EXPECT_THAT(batch.linear(categorical_by_identity("id", {.count = 3, .default_id = 2})), ElementsAre(0, 2, 0, 2));
+  EXPECT_THAT(batch.linear(categorical_by_identity("id", {.count = 3, .default_id = 2})), ElementsAre(0, 2, 2, 2));
   const Value refused = linear_layer(batch.features(), {categorical_by_identity("id", {.count = 3})});
   EXPECT_THAT(batch.error_of(refused), HasSubstr("feature \"id\": id 9 in row 1"));
   EXPECT_THAT(raised([] { categorical_by_identity("id", {}); }), HasSubstr("count is 0, expected 1 or more"));

@@ -87,10 +87,14 @@ void add_id_cases(std::vector<OpCase>& cases) {
     return {ops::cross_ids({b.integers("a", DType::kInt64, {3, 0}, 5), b.integers("b", DType::kInt64, {3, 2}, 5)}, 7)};
   });
   add("default_ids", "int64", [](CaseBuilder& b) -> Values {
-    return {ops::default_ids(ids_of(b, "ids", {2, 3}, {4, 5, -1, -2, 0, 1000}), 5, 3)};
+    return {ops::default_ids(ids_of(b, "ids", {2, 3}, {4, 5, -1, -2, 0, 1000}), {.depth = 5, .otherwise = 3})};
   });
   add("default_ids", "int32",
-      [](CaseBuilder& b) -> Values { return {ops::default_ids(b.integers("ids", DType::kInt32, {11}, 9), 4, -1)}; });
+      [](CaseBuilder& b) -> Values { return {ops::default_ids(b.integers("ids", DType::kInt32, {11}, 9), {.depth = 4})}; });
+  add("default_ids", "no_padding", [](CaseBuilder& b) -> Values {
+    return {ops::default_ids(ids_of(b, "ids", {6}, {4, 5, -1, -2, 0, 1000}),
+                             {.depth = 5, .otherwise = 3, .keeps_padding = false})};
+  });
 }
 
 /// What is combined, and its gradient for the table.

@@ -115,7 +115,8 @@ TEST(CppForms, TextBecomesIdsAsInTheModel) {
       value_or_raise(Vocabulary::make({"red", "gr\xc3\xbcn", "blue \"?\" \\", "a", "ab"})));
   const TextEncoding by_name{.vocabulary = vocabulary, .buckets = 3, .missing = {"", "none"}}, by_hash{.buckets = 1000003};
   const Value a = text_ids(colour, by_name), b = text_ids(word, by_hash);
-  const Value y = ops::default_ids(a, 100, 7), z = ops::default_ids(b, 1000003, 7);
+  const Value y = ops::default_ids(a, {.depth = 100, .otherwise = 7}),
+              z = ops::default_ids(b, {.depth = 1000003, .otherwise = 7});
   const Feeds none;
   TrainedModel model = model_of(graph, none, {y, z});
   const CppSource source = value_or_raise(to_cpp(model, {}));

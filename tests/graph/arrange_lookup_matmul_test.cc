@@ -112,9 +112,10 @@ TEST_F(Lookups, IdsOfIntervalsCrossesAndDefaults) {
                  "cross_ids \"c\": ids is int64 [time, 3] and int64 [batch, 2]; only the last size may differ");
   EXPECT_REFUSED(ops::cross_ids({integers({batch_, 2000}), integers({batch_, 2000})}, 7, "c"),
                  "cross_ids \"c\": one row has more than 1048576 combinations");
-  EXPECT_REFUSED(ops::default_ids(integers({batch_}), 5, 5, "d"),
+  EXPECT_REFUSED(ops::default_ids(integers({batch_}), {.depth = 5, .otherwise = 5}, "d"),
                  "default_ids \"d\": otherwise is 5, expected a number in [-1, 5)");
-  EXPECT_REFUSED(ops::default_ids(integers({batch_}), 0, 0, "d"), "default_ids \"d\": depth is 0, expected 1 or more");
+  EXPECT_REFUSED(ops::default_ids(integers({batch_}), {.depth = 0, .otherwise = 0}, "d"),
+                 "default_ids \"d\": depth is 0, expected 1 or more");
 }
 
 TEST_F(Lookups, OneHotTopKAndArgmax) {

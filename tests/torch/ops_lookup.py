@@ -72,7 +72,7 @@ def cross_ids(inputs, attributes):
 
 def default_ids(inputs, attributes):
     ids = inputs[0].long()
-    inside = (ids >= -1) & (ids < attributes["depth"])
+    inside = (ids >= attributes.get("lowest", -1)) & (ids < attributes["depth"])
     return (torch.where(inside, ids, torch.full_like(ids, attributes["otherwise"])),)
 
 

@@ -29,9 +29,19 @@ class ById final : public Definition, public Categories {
     inputs.feature_means(name(), std::move(fact));
     Value ids = inputs.list_of(feature, name());
     if (ids.dtype() == DType::kUInt8) ids = ops::cast(ids, DType::kInt64);
-    if (options_.default_id) return {ops::default_ids(ids, count(), *options_.default_id), {}};
-    ids = ops::check_range(
-        ids, {.low = -1, .high = double(count() - 1), .whole = true, .what = "feature \"" + name() + "\": id"});
+    // One id per example is never padding. If the length of the lists varies, it may be 1 in a batch of short lists.
+    const Dim& length = ids.shape()[1];
+    const bool may_be_padded = length.is_symbol() || length.size() != 1;
+    if (options_.default_id) {
+      const ops::DefaultIdsOptions options{
+          .depth = count(), .otherwise = *options_.default_id, .keeps_padding = may_be_padded};
+      return {ops::default_ids(ids, options), {}};
+    }
+    ids = ops::check_range(ids, {.low = may_be_padded ? -1.0 : 0.0,
+                                 .high = double(count() - 1),
+                                 .whole = true,
+                                 .what = "feature \"" + name() + "\": id",
+                                 .remedy = may_be_padded ? "" : "a default_id of the column replaces ids out of range"});
     if (ids.dtype() == DType::kInt32)
       ids = ops::cast(ids, DType::kInt64);  // After check_range(), whose errors name a row's file only for a graph's input.
     return {ids, {}};

@@ -84,6 +84,12 @@ Outputs default_ids_types(Types inputs, const Attributes& attributes) {
   SHOAL_TRY(const int64_t depth, int_attribute(attributes, "depth"));
   SHOAL_TRY(const int64_t otherwise, int_attribute(attributes, "otherwise"));
   if (depth < 1) return invalid_argument("depth is " + std::to_string(depth) + ", expected 1 or more");
+  if (attributes.has("lowest")) {
+    SHOAL_TRY(const int64_t lowest, int_attribute(attributes, "lowest"));
+    if (lowest != -1 && lowest != 0) {
+      return invalid_argument("lowest is " + std::to_string(lowest) + ", expected -1 or 0");
+    }
+  }
   if (otherwise < -1 || otherwise >= depth) {
     return invalid_argument("otherwise is " + std::to_string(otherwise) + ", expected a number in [-1, " +
                             std::to_string(depth) + ")");
@@ -132,9 +138,11 @@ Value cross_ids(const std::vector<Value>& ids, int64_t buckets, std::string_view
       .add("cross_ids", ids, {{"buckets", buckets}}, name)[0];
 }
 
-Value default_ids(Value ids, int64_t depth, int64_t otherwise, std::string_view name) {
-  return rules::graph_of("default_ids", ids)
-      .add("default_ids", {ids}, {{"depth", depth}, {"otherwise", otherwise}}, name)[0];
+Value default_ids(Value ids, const DefaultIdsOptions& options, std::string_view name) {
+  Attributes attributes{{"depth", options.depth}, {"otherwise", options.otherwise}};
+  // The lowest id that stays. Graphs of versions that always kept -1 lack this attribute.
+  if (!options.keeps_padding) attributes.set("lowest", int64_t(0));
+  return rules::graph_of("default_ids", ids).add("default_ids", {ids}, std::move(attributes), name)[0];
 }
 
 }  // namespace ops

@@ -47,8 +47,8 @@ void write_bucketize(OpWriter& w) {
 }
 
 void write_default_ids(OpWriter& w) {
-  w.call("default_ids", {w.in(0), w.out(), int_text(w.input(0).elements()), int_text(w.attributes().get_int("depth")),
-                         int_text(w.attributes().get_int("otherwise"))});
+  w.call("default_ids", {w.in(0), w.out(), int_text(w.input(0).elements()), int_text(w.attributes().get_int("lowest", -1)),
+                         int_text(w.attributes().get_int("depth")), int_text(w.attributes().get_int("otherwise"))});
 }
 
 void write_check_range(OpWriter& w) {

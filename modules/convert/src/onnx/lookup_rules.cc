@@ -83,7 +83,7 @@ void write_bucketize(Lowering& node) {
 void write_default_ids(Lowering& node) {
   const Attributes& of = node.attributes();
   const std::string ids = ids_of(node, 0);
-  const std::string low = node.add("GreaterOrEqual", {ids, node.constant(int64_t(-1))});
+  const std::string low = node.add("GreaterOrEqual", {ids, node.constant(of.get_int("lowest", -1))});
   const std::string high = node.add("Less", {ids, node.constant(of.get_int("depth"))});
   node.set(0, node.add("Where", {node.add("And", {low, high}), ids, node.constant(of.get_int("otherwise"))}));
 }

@@ -11,8 +11,9 @@
 ///                                  embedding(categorical_by_hash("occupation", {.buckets = 50}), {.dimension = 8})};
 ///
 /// Features are [batch], [batch, 1] or [batch, L]. In the last case an example has a list of up to L values, padded with -1
-/// (ids) or "" (text). All functions raise InvalidArgument for options out of range, and for an argument that is a column
-/// of the wrong kind, such as a column of text for bucketized().
+/// (ids of categorical_by_identity()) or "" (text). Integers that a column reads as text have no padding, unless the column
+/// names it as a missing value: `.missing = {"-1"}`. All functions raise InvalidArgument for options out of range, and for
+/// an argument that is a column of the wrong kind, such as a column of text for bucketized().
 #include <cstdint>
 #include <memory>
 #include <optional>
@@ -61,10 +62,12 @@ struct BucketizedOptions {
 Column bucketized(const Column& numeric, std::vector<double> boundaries, BucketizedOptions options = {});
 
 struct IdentityOptions {
-  int64_t count = 0;                       ///< Ids lie in [0, count). There is no default.
-  std::optional<int64_t> default_id = {};  ///< Replaces ids out of range. Unset: they end the step with InvalidArgument.
+  int64_t count = 0;  ///< Ids lie in [0, count). There is no default.
+  /// Replaces ids out of range. -1: they count as no id. Unset: they end the step with InvalidArgument.
+  std::optional<int64_t> default_id = {};
 };
-/// A column of integers that are ids already. Its name is the key.
+/// A column of integers that are ids already. Its name is the key. In lists of ids (features [batch, L], L not 1), -1 is
+/// padding and no id. With one id per example ([batch] or [batch, 1]), -1 is out of range like any other negative number.
 Column categorical_by_identity(std::string key, IdentityOptions options);
 
 struct VocabularyOptions {

@@ -52,10 +52,15 @@ Value bucketize(Value x, Value boundaries, const BucketizeOptions& options = {},
 ///   returns  [n..., L1 * L2 * ...]     int64; ids of the last operand change fastest
 Value cross_ids(const std::vector<Value>& ids, int64_t buckets, std::string_view name = "");
 
-/// The ids as int64, with `otherwise` in place of each id outside of [0, depth), except -1, which stays.
+struct DefaultIdsOptions {
+  int64_t depth = 0;       ///< At least 1. There is no default.
+  int64_t otherwise = -1;  ///< In [-1, depth).
+  /// True: -1 stays, as the padding of a list of ids. False: it is an id like others, outside of [0, depth).
+  bool keeps_padding = true;
+};
+/// The ids as int64, with `otherwise` in place of each id outside of [0, depth).
 ///
-///   ids        [...]  int64 or int32
-///   otherwise  in [-1, depth)
-Value default_ids(Value ids, int64_t depth, int64_t otherwise, std::string_view name = "");
+///   ids  [...]  int64 or int32
+Value default_ids(Value ids, const DefaultIdsOptions& options, std::string_view name = "");
 
 }  // namespace shoal::ops
