@@ -7,6 +7,8 @@
 #include <nlohmann/json.hpp>
 
 #include "fixture.h"
+#include "shoal/base/process_info.h"
+#include "shoal/cluster/named_size.h"
 
 namespace shoal::cli::testing {
 namespace {
@@ -100,6 +102,13 @@ TEST_F(Config, PrintsTheTrialThatTheEnvironmentNames) {
   EXPECT_THAT(contradicted.lines(), IsEmpty());
   EXPECT_THAT(contradicted.err,
               ::testing::AllOf(HasSubstr(R"(SHOAL_TRIAL: is "12")"), HasSubstr(R"(task.trial of TF_CONFIG is "13")")));
+}
+
+TEST_F(Config, ShowsANamedClusterAsThisMachineRunsIt) {
+  const auto fitted = cluster::parse_cluster_size("premium", cluster::room_on_cores(read_process_info().usable_cores));
+  const auto lines = run({"--cluster", "premium"}).lines();
+  ASSERT_EQ(lines.size(), size_t(fitted->size.tasks()));
+  for (const auto& line : lines) EXPECT_EQ(line["warnings"].size(), fitted->warning ? 1u : 0u);
 }
 
 TEST_F(Config, PrintsTheEvaluatorWithoutAPlace) {

@@ -10,19 +10,16 @@
 #include <algorithm>
 #include <filesystem>
 #include <fstream>
-#include <map>
 #include <set>
 
 #include "fixture.h"
 #include "launch/child_group.h"
-#include "launch/credentials.h"
 #include "launch/job_tasks.h"
 #include "launch/line_splitter.h"
 #include "launch/lost_steps.h"
 #include "launch/ports.h"
 #include "launch/recoveries.h"
 #include "launch/results.h"
-#include "launch/size.h"
 #include "launch/task_output.h"
 #include "shoal/cluster/tf_config.h"
 
@@ -34,27 +31,6 @@ using std::chrono::seconds;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
 using ::testing::IsEmpty;
-
-TEST(LaunchSize, IsCutToTheMachine) {
-  const auto fitted = [](const std::string& name, int cores) {
-    return to_string(fit_named_size(name, cores, "the room")->size);
-  };
-  EXPECT_EQ(fitted("basic", 1), "chief");
-  EXPECT_EQ(fitted("standard", 64), "ps:3,worker:4,evaluator");
-  EXPECT_EQ(fitted("standard", 5), "ps:3,worker:4,evaluator");
-  EXPECT_EQ(fitted("standard", 3), "ps:2,worker:2,evaluator");
-  EXPECT_EQ(fitted("standard", 1), "ps:1,worker:1,evaluator");
-  EXPECT_EQ(fitted("premium", 16), "ps:9,worker:15,evaluator");
-  EXPECT_EQ(fitted("premium", 20), "ps:11,worker:19,evaluator");
-  EXPECT_EQ(fit_named_size("standard", 5, "the room")->warning, std::nullopt);
-  EXPECT_THAT(
-      *fit_named_size("standard", 2, "the 2 cores of this machine")->warning,
-      HasSubstr("standard is ps:3,worker:4,evaluator, which is more than the 2 cores of this machine can train with: it is "
-                "cut to ps:1,worker:1,evaluator"));
-  for (const char* other : {"huge", "", "ps:1,worker:1"}) {
-    EXPECT_EQ(fit_named_size(other, 8, "the room").error().kind(), ErrorKind::kInvalidArgument);
-  }
-}
 
 TEST(LaunchTasks, GetTheirPlacesByTfConfig) {
   const std::vector<JobTask> tasks = tasks_of({.ps = 1, .workers = 2, .evaluator = true});
@@ -299,30 +275,6 @@ TEST(LaunchGroup, AProgramThatIsBeingWrittenMayRunLater) {
   const auto missing = ChildGroup::start(program);
   ASSERT_FALSE(missing);
   EXPECT_EQ(missing.error().kind(), ErrorKind::kFailedPrecondition);
-}
-
-TEST(LaunchToken, IsMadeUnlessTheUserHasSeenToIt) {
-  const auto made = [](const std::vector<std::string>& command, const std::map<std::string, std::string>& variables) {
-    return token_for_job(command, [&](std::string_view name) -> std::optional<std::string> {
-      const auto at = variables.find(std::string(name));
-      return at == variables.end() ? std::nullopt : std::optional(at->second);
-    });
-  };
-  EXPECT_EQ(made({"./train"}, {}).has_value(), SHOAL_TEST_TLS != 0);
-  EXPECT_EQ(made({"./train", "--token", "x"}, {{"SHOAL_TOKEN", ""}}).has_value(), SHOAL_TEST_TLS != 0);
-  if (SHOAL_TEST_TLS != 0) {
-    EXPECT_NE(made({"./train"}, {}), made({"./train"}, {}));
-  }
-  for (const char* name : {"SHOAL_TOKEN", "SHOAL_TOKEN_FILE", "SHOAL_TLS_DIR", "SHOAL_INSECURE"}) {
-    EXPECT_EQ(made({"./train"}, {{name, "1"}}), std::nullopt) << name;
-  }
-  for (const char* flag : {"--token-file", "--token-file=t", "--tls-dir", "--insecure", "--insecure=true"}) {
-    EXPECT_EQ(made({"./train", flag}, {}), std::nullopt) << flag;
-  }
-  for (const char* no : {"0", "false", "OFF", "no"}) {
-    EXPECT_EQ(made({"./train"}, {{"SHOAL_INSECURE", no}}).has_value(), SHOAL_TEST_TLS != 0) << no;
-    EXPECT_EQ(made({"./train", std::string("--insecure=") + no}, {}).has_value(), SHOAL_TEST_TLS != 0) << no;
-  }
 }
 
 TEST(LaunchResults, AreThoseOfAllTasks) {

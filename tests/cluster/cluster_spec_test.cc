@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shoal/cluster/cluster_spec.h"
 
+#include "shoal/cluster/named_size.h"
 #include "shoal/cluster/sparse_roles.h"
 
 #include <gmock/gmock.h>
@@ -236,6 +237,48 @@ TEST(ClusterSize, KnowsTheNamedSizes) {
   EXPECT_EQ(*parse_cluster_size("basic"), ClusterSize{});
   EXPECT_EQ(*parse_cluster_size("standard"), (ClusterSize{.ps = 3, .workers = 4, .evaluator = true}));
   EXPECT_EQ(*parse_cluster_size("premium"), (ClusterSize{.ps = 11, .workers = 19, .evaluator = true}));
+}
+
+TEST(ClusterSize, ANamedOneIsCutToTheMachine) {
+  const auto fitted = [](const char* name, int cores) {
+    return to_string(fit_named_size(name, room_on_cores(cores))->size);
+  };
+  EXPECT_EQ(fitted("basic", 1), "chief");
+  EXPECT_EQ(fitted("standard", 64), "ps:3,worker:4,evaluator");
+  EXPECT_EQ(fitted("standard", 5), "ps:3,worker:4,evaluator");
+  EXPECT_EQ(fitted("standard", 3), "ps:2,worker:2,evaluator");
+  EXPECT_EQ(fitted("standard", 1), "ps:1,worker:1,evaluator");
+  EXPECT_EQ(fitted("premium", 16), "ps:9,worker:15,evaluator");
+  EXPECT_EQ(fitted("premium", 20), "ps:11,worker:19,evaluator");
+  EXPECT_EQ(fit_named_size("standard", room_on_cores(5))->warning, std::nullopt);
+  const std::string cut =
+      "the size standard is ps:3,worker:4,evaluator, which is more than the 2 cores of this machine can "
+      "train with: it is cut to ps:1,worker:1,evaluator";
+  EXPECT_EQ(fit_named_size("standard", room_on_cores(2))->warning, cut);
+  for (const char* other : {"huge", "", "ps:1,worker:1"}) {
+    EXPECT_EQ(fit_named_size(other, room_on_cores(8)).error().kind(), ErrorKind::kInvalidArgument);
+  }
+  const auto read = parse_cluster_size("standard", room_on_cores(2));
+  EXPECT_EQ(to_string(read->size), "ps:1,worker:1,evaluator");
+  EXPECT_EQ(read->warning, cut + " (counts in place of the name are not cut)");
+}
+
+TEST(ClusterSize, CountsAreNotCutToTheMachine) {
+  const auto read = parse_cluster_size("ps:3,worker:4", room_on_cores(1));
+  EXPECT_EQ(to_string(read->size), "ps:3,worker:4");
+  EXPECT_EQ(read->warning, std::nullopt);
+  EXPECT_THAT(parse_cluster_size("ps:x", room_on_cores(1)).error().message(), HasSubstr("not a count"));
+}
+
+TEST(ClusterSize, ChecksTheCountsOfPrograms) {
+  for (const ClusterSize& wrong :
+       {ClusterSize{.ps = -1}, ClusterSize{.ps = 1, .workers = -1}, ClusterSize{.ps = 100'001}}) {
+    ASSERT_FALSE(wrong.check());
+    EXPECT_EQ(wrong.check().error().kind(), ErrorKind::kInvalidArgument);
+  }
+  EXPECT_EQ((ClusterSize{.ps = 1, .workers = -1}.check().error().message()),
+            "the number of \"worker\" is -1, expected a count from 0 to 100000");
+  EXPECT_TRUE((ClusterSize{.ps = 100'000, .workers = 100'000, .evaluator = true}.check()));
 }
 
 TEST(ClusterSize, RefusesWhatItCannotSetUp) {

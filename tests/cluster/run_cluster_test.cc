@@ -38,6 +38,16 @@ TEST(RunCluster, GivesAllOutcomesByRoleAndIndex) {
   EXPECT_GT(log.count('I', "loss = "), 0);  // Log lines go where the config says.
 }
 
+TEST(RunCluster, RefusesNegativeCounts) {
+  for (const cluster::ClusterSize& size : {cluster::ClusterSize{.ps = -1}, cluster::ClusterSize{.ps = 1, .workers = -1}}) {
+    Job job;
+    Log log;
+    const auto body = [](const RunConfig&) { ADD_FAILURE() << "a task runs"; };
+    EXPECT_THAT(refusal([&] { run_cluster(size, body, in(job, log)); }),
+                ::testing::HasSubstr("is -1, expected a count from 0 to 100000"));
+  }
+}
+
 TEST(RunCluster, NamesTheTaskThatFails) {
   Job job;
   Log log;

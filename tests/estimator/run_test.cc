@@ -4,6 +4,7 @@
 
 #include <signal.h>
 
+#include <algorithm>
 #include <atomic>
 #include <fstream>
 #include <nlohmann/json.hpp>
@@ -11,6 +12,7 @@
 #include <thread>
 
 #include "run_program.h"
+#include "shoal/base/process_info.h"
 #include "shoal/estimator/early_stopping.h"
 #include "shoal/estimator/exporter.h"
 
@@ -28,9 +30,39 @@ TEST(Run, AClusterThatNobodyEvaluatesSaysSo) {
   const auto run = [](const char* cluster) {
     return run_program({"--cluster", cluster}, [](const RunConfig&, const CommandLine&) {}).err;
   };
-  EXPECT_THAT(run("ps:1,worker:1"), AllOf(HasSubstr(warning), HasSubstr("--cluster ps:1,worker:1,evaluator")));
+  for (const std::string size : {"ps:1,worker:1", "ps:1", "basic", "chief", "worker:1,ps:1,evaluator:0"}) {
+    const std::string said = run(size.c_str());
+    ASSERT_THAT(said, HasSubstr(warning)) << size;
+    const std::string flag = "with one: --cluster ";
+    const size_t begin = said.find(flag);
+    ASSERT_NE(begin, std::string::npos) << said;
+    const std::string advised = said.substr(begin + flag.size(), said.find('\n', begin) - begin - flag.size());
+    const Outcome followed = run_program({"--cluster", advised}, [](const RunConfig&, const CommandLine&) {});
+    EXPECT_EQ(followed.status, 0) << size << ": " << advised << ": " << followed.err;
+    EXPECT_THAT(followed.err, ::testing::Not(HasSubstr(warning))) << advised;
+  }
   EXPECT_THAT(run("ps:1,evaluator"), ::testing::Not(HasSubstr(warning)));
   EXPECT_THAT(run("master,ps:1"), ::testing::Not(HasSubstr(warning)));
+}
+
+TEST(Run, AClusterThatCannotTrainIsRefusedBeforeItsTasksBegin) {
+  const Outcome outcome = run_program({"--cluster", "worker:1"}, [](const RunConfig&, const CommandLine&) {});
+  EXPECT_EQ(outcome.status, 2);
+  EXPECT_EQ(outcome.calls, 0);
+  EXPECT_THAT(outcome.err,
+              AllOf(HasSubstr("error: the cluster has workers but no ps"), ::testing::Not(HasSubstr("--cluster"))));
+}
+
+TEST(Run, ANamedClusterHasNoMoreTrainersThanTheMachineHasCores) {
+  const int cores = read_process_info().usable_cores;
+  std::atomic<int> trainers = 0;
+  const Outcome outcome = run_program({"--cluster", "premium"}, [&](const RunConfig& config, const CommandLine&) {
+    if (config.is_chief() || config.task_type() == "worker") ++trainers;
+  });
+  EXPECT_EQ(outcome.status, 0) << outcome.err;
+  EXPECT_EQ(trainers, std::clamp(cores, 2, 20));
+  const std::string warning = "the size premium is ps:11,worker:19,evaluator, which is more than the ";
+  EXPECT_EQ(outcome.err.find(warning) != std::string::npos, cores < 20) << outcome.err;
 }
 
 TEST(Run, ErrorsBecomeSentencesAndStatuses) {

@@ -4,6 +4,8 @@
 #include "command.h"
 #include "json_out.h"
 #include "shoal/arguments/command.h"
+#include "shoal/base/process_info.h"
+#include "shoal/cluster/named_size.h"
 #include "shoal/cluster/tf_config.h"
 
 namespace shoal::cli {
@@ -48,11 +50,15 @@ Json to_json(const TaskConfig& task, const std::optional<std::string>& model_dir
 /// Returns the task that the environment describes or, with --cluster, all tasks of a cluster of threads.
 Result<std::vector<TaskConfig>> resolve(const ConfigOptions& options) {
   if (options.cluster_size) {
-    auto size = cluster::parse_cluster_size(*options.cluster_size);
-    if (!size) return std::move(size).error().with_context("--cluster");
+    const cluster::TrainerRoom room = cluster::room_on_cores(read_process_info().usable_cores);
+    auto fitted = cluster::parse_cluster_size(*options.cluster_size, room);
+    if (!fitted) return std::move(fitted).error().with_context("--cluster");
     SHOAL_TRY(const std::optional<std::string> trial, cluster::trial_from_environment(cluster::process_getenv));
-    std::vector<TaskConfig> tasks = cluster::in_process_tasks(*size, "config");
-    for (TaskConfig& task : tasks) task.trial = trial;
+    std::vector<TaskConfig> tasks = cluster::in_process_tasks(fitted->size, "config");
+    for (TaskConfig& task : tasks) {
+      task.trial = trial;
+      if (fitted->warning) task.warnings.push_back(*fitted->warning);
+    }
     return tasks;
   }
   SHOAL_TRY(TaskConfig task, cluster::task_from_environment(cluster::process_getenv, {.model_dir = options.model_dir}));

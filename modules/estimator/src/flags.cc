@@ -189,8 +189,8 @@ void Flags::add_purposes() {
       .group("Running");
   command_
       .add("--cluster", parsed_.cluster,
-           "Run a cluster as threads of this process: ps:2,worker:3,evaluator (a chief is always there), or "
-           "master,ps:2,worker:3")
+           "Run a cluster as threads of this process: ps:2,worker:3,evaluator (a chief is always there), "
+           "master,ps:2,worker:3, or basic, standard, premium, with no more trainers than this machine has cores")
       .type("TASKS")
       .group("Running");
 }

@@ -10,11 +10,14 @@
 #include "report_files.h"
 #include "shoal/base/exhaustion.h"
 #include "shoal/base/path_error.h"
+#include "shoal/base/process_info.h"
 #include "shoal/base/resident_bytes.h"
 #include "shoal/base/standard_descriptors.h"
 #include "shoal/base/storage.h"
 #include "shoal/base/write_signals.h"
 #include "shoal/cluster/launched.h"
+#include "shoal/cluster/named_size.h"
+#include "shoal/cluster/tf_config.h"
 #include "shoal/estimator/program_commands.h"
 #include "shoal/estimator/task_host.h"
 #include "shoal/monitor/progress.h"
@@ -49,11 +52,20 @@ struct Ending {
 
 /// Runs the tasks as threads until all have ended, and returns the first error.
 Ending run_threads(const ProgramCall& call, const TaskHost& host) {
-  const cluster::ClusterSize size = value_or_raise(cluster::parse_cluster_size(*call.flags.cluster));
+  Logger log = logger_of(host);
+  const cluster::TrainerRoom room = cluster::room_on_cores(read_process_info().usable_cores);
+  const cluster::FittedSize fitted = value_or_raise(cluster::parse_cluster_size(*call.flags.cluster, room));
+  const cluster::ClusterSize& size = fitted.size;
+  if (fitted.warning) log.warning(*fitted.warning);
+  for (const cluster::TaskConfig& task : cluster::in_process_tasks(size, "cluster")) {
+    value_or_raise(cluster::check_runnable(task));
+  }
   if (!size.evaluator && !size.master) {
-    logger_of(host).warning(
+    cluster::ClusterSize evaluated = size;
+    evaluated.evaluator = true;
+    log.warning(
         "this cluster has neither an evaluator nor a master, so nothing is evaluated or exported; with one: --cluster " +
-        *call.flags.cluster + ",evaluator");
+        to_string(evaluated));
   }
   const auto outcomes =
       run_cluster_of_threads(size, call.config, host, [&](RunConfig config) { call.begin_task(std::move(config)); });

@@ -11,13 +11,13 @@
 #include "launch/launcher.h"
 #include "launch/metrics_ports.h"
 #include "launch/program_command.h"
-#include "launch/size.h"
 #include "new_files.h"
 #include "shoal/arguments/command.h"
 #include "shoal/base/number_text.h"
 #include "shoal/base/process_info.h"
 #include "shoal/base/utc_text.h"
 #include "shoal/cluster/launched.h"
+#include "shoal/cluster/named_size.h"
 #include "shoal/cluster/tf_config.h"
 #include "shoal/data/text_files.h"
 #include "shoal/estimator/run_config.h"
@@ -129,29 +129,25 @@ Result<std::optional<launch::HostsOptions>> hosts_from(const Context& context, c
   return hosts;
 }
 
-/// Returns the cluster size that `name` stands for, reduced if there are more trainers than slots of the hosts or, without
-/// hosts, than cores of this machine.
-Result<launch::FittedSize> fitted_size(const std::string& name, const std::optional<launch::HostsOptions>& hosts) {
-  const auto counted = [](int count, const char* one, const char* many) {
-    return std::to_string(count) + " " + (count == 1 ? one : many);
-  };
-  if (hosts) {
-    const int slots = launch::slots_of(hosts->hosts);
-    return launch::fit_named_size(name, slots, "the " + counted(slots, "slot", "slots") + " of these hosts");
-  }
-  const int cores = read_process_info().usable_cores;
-  return launch::fit_named_size(name, cores, "the " + counted(cores, "core", "cores") + " of this machine");
+/// The room for trainers: the slots of the hosts or, without hosts, the cores of this machine.
+cluster::TrainerRoom room_for(const std::optional<launch::HostsOptions>& hosts) {
+  if (!hosts) return cluster::room_on_cores(read_process_info().usable_cores);
+  const int slots = launch::slots_of(hosts->hosts);
+  return {.trainers_max = slots,
+          .place = "the " + std::to_string(slots) + (slots == 1 ? " slot" : " slots") + " of these hosts"};
 }
 
 Result<cluster::ClusterSize> size_from(const Context& context, const LaunchArguments& arguments,
                                        const std::optional<launch::HostsOptions>& hosts) {
   if (!arguments.named_size) return arguments.size;
-  if (arguments.emit) {  // The job will run elsewhere, so nothing limits its size here.
-    SHOAL_TRY(const launch::FittedSize whole, launch::fit_named_size(*arguments.named_size, kTasksMax, ""));
-    return whole.size;
+  const std::optional<cluster::ClusterSize> whole = cluster::named_size(*arguments.named_size);
+  if (!whole) {
+    return invalid_argument("--size: \"" + *arguments.named_size +
+                            "\" is none of basic, standard, premium; for other sizes give --ps, --workers and --evaluator");
   }
-  SHOAL_TRY(const launch::FittedSize fitted, fitted_size(*arguments.named_size, hosts));
-  if (fitted.warning) context.complain(*fitted.warning);
+  if (arguments.emit) return *whole;  // The job will run elsewhere, so nothing limits its size here.
+  SHOAL_TRY(const cluster::FittedSize fitted, cluster::fit_named_size(*arguments.named_size, room_for(hosts)));
+  if (fitted.warning) context.complain(*fitted.warning + " (--ps and --workers say another number exactly)");
   return fitted.size;
 }
 

@@ -4,6 +4,7 @@
 #include "job/quote.h"
 #include "shoal/base/number_text.h"
 #include "shoal/cluster/cluster_spec.h"
+#include "shoal/cluster/named_size.h"
 
 namespace shoal::cluster {
 namespace {
@@ -15,13 +16,6 @@ Error bad_size(std::string_view text, const std::string& why) {
   return invalid_argument("cluster size " + in_quotes(text) + ": " + why +
                           "; write for example ps:2,worker:3,evaluator (a chief is always there), or basic, standard, "
                           "premium");
-}
-
-std::optional<ClusterSize> named_size(std::string_view name) {
-  if (name == "basic") return ClusterSize{};
-  if (name == "standard") return ClusterSize{.ps = 3, .workers = 4, .evaluator = true};
-  if (name == "premium") return ClusterSize{.ps = 11, .workers = 19, .evaluator = true};
-  return {};
 }
 
 std::optional<int32_t> parse_count(std::string_view text) {
@@ -59,6 +53,11 @@ Result<ClusterSize> checked(std::string_view text, const ClusterSize& size, cons
 }  // namespace
 
 Result<void> ClusterSize::check() const {
+  for (const auto& [role, count] : {std::pair(kPsRole, ps), std::pair(kWorkerRole, workers)}) {
+    if (count >= 0 && count <= kTasksMax) continue;
+    return invalid_argument("the number of " + in_quotes(role) + " is " + std::to_string(count) +
+                            ", expected a count from 0 to " + std::to_string(kTasksMax));
+  }
   if (master && evaluator) return invalid_argument("there is no evaluator beside a master, which evaluates itself");
   return {};
 }

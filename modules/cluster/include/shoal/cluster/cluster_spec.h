@@ -104,14 +104,14 @@ struct ClusterSize {
   bool master = false;
   int32_t tasks() const { return 1 + ps + workers + (evaluator ? 1 : 0); }
   std::string_view chief_role() const { return master ? kMasterRole : kChiefRole; }
-  /// InvalidArgument if there are both a master and an evaluator.
+  /// InvalidArgument if `ps` or `workers` is not a count from 0 to 100,000, or if there are both a master and an evaluator.
   Result<void> check() const;
   friend bool operator==(const ClusterSize&, const ClusterSize&) = default;
 };
 
 /// Reads a cluster size: role names with counts, as "ps:2,worker:3,evaluator" (no count: 1), each role at most once;
-/// `chief`, or `master` in its place, may be named with count 1. Or a named size: basic (chief only), standard (4
-/// workers, 3 ps, evaluator), premium (19 workers, 11 ps, evaluator). InvalidArgument listing what is accepted.
+/// `chief`, or `master` in its place, may be named with count 1. Or a named size (named_size.h), whole: nothing here reduces
+/// it to what a machine can run. InvalidArgument listing what is accepted.
 Result<ClusterSize> parse_cluster_size(std::string_view text);
 /// "ps:2,worker:3,evaluator"; "master,ps:2"; "chief" for a chief alone.
 std::string to_string(const ClusterSize& size);
