@@ -3,11 +3,16 @@
 
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
+#include <unistd.h>
 
+#include <algorithm>
+#include <chrono>
 #include <stdexcept>
 #include <string>
 #include <thread>
 #include <vector>
+
+#include "stuck_reader.h"
 
 namespace shoal {
 namespace {
@@ -128,6 +133,29 @@ TEST(StderrSink, WritesTimeLevelAndTask) {
   // A line begins with the clearing of a progress line, if the tests' standard error is a terminal.
   constexpr char kLine[] = "(\r\x1b\\[K)?[0-2][0-9]:[0-5][0-9]:20\\.042 ";
   EXPECT_THAT(text, testing::MatchesRegex(std::string(kLine) + "W worker 1: disk is slow\n" + kLine + "E local\n"));
+}
+
+// Training must go on: whoever reads standard error has stopped reading, and has not closed it.
+TEST(StderrSink, LosesLinesThatNobodyReadsAndSaysHowMany) {
+  StuckReader reader;
+  const int before = ::dup(STDERR_FILENO);
+  ASSERT_EQ(::dup2(reader.writer(), STDERR_FILENO), STDERR_FILENO);
+  const LogSink sink = stderr_sink();
+  const LogSink copy = sink;  // As of two loggers of one program: both together wait once.
+  const std::string text(3000, 'x');
+  const auto begun = std::chrono::steady_clock::now();
+  constexpr int kLines = 1000;  // Far more than a pipe holds.
+  for (int i = 0; i < kLines; ++i) (i % 2 == 0 ? sink : copy)({LogLevel::kInfo, half_past(), "", text});
+  EXPECT_LT(std::chrono::steady_clock::now() - begun, std::chrono::seconds(20));
+  const std::string first = reader.read();
+  sink({LogLevel::kInfo, half_past(), "", "the reader goes on"});
+  const std::string rest = reader.read();
+  ASSERT_EQ(::dup2(before, STDERR_FILENO), STDERR_FILENO);
+  ::close(before);
+  const auto shown = std::count(first.begin(), first.end(), '\n');
+  EXPECT_EQ(size_t(shown) * (first.size() / size_t(shown)), first.size());  // Whole lines.
+  EXPECT_THAT(rest, testing::MatchesRegex("\\(" + std::to_string(kLines - shown) +
+                                          " lines of the log could not be written here\\)\n.* I the reader goes on\n"));
 }
 
 }  // namespace

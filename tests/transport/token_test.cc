@@ -2,14 +2,19 @@
 /// Tokens: as text, with typing errors, in files.
 #include "shoal/transport/token.h"
 
+#include <fcntl.h>
 #include <gmock/gmock.h>
 #include <gtest/gtest.h>
 #include <sys/stat.h>
+#include <unistd.h>
 
 #include <algorithm>
+#include <fstream>
 #include <set>
+#include <thread>
 
 #include "../base/temporary_folder.h"
+#include "owned_file.h"
 #include "two_tasks.h"
 
 namespace shoal::transport {
@@ -120,6 +125,28 @@ TEST_F(TokenFile, SaysWhatIsWrongWithIt) {
   expect_error(find_token({.file = path}), ErrorKind::kInvalidArgument, "111 characters");
   write(std::string(5000, ' ') + text);
   expect_error(find_token({.file = path}), ErrorKind::kInvalidArgument, "larger than such a file can be");
+}
+
+TEST_F(TokenFile, MayBeAPipeThatSomebodyWritesTo) {
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  std::thread writer([&] { std::ofstream(path) << text << "\n"; });  // Waits until the pipe is opened for reading.
+  const auto token = find_token({.file = path});
+  writer.join();
+  ASSERT_TRUE(token) << token.error().message();
+  EXPECT_EQ((*token)->to_text(), text);
+}
+
+TEST_F(TokenFile, IsNotWaitedForForEver) {
+  ASSERT_EQ(::mkfifo(path.c_str(), 0600), 0);
+  const OwnedFile pipe{
+      .path = path, .what = "token file", .bytes_max = 100, .pipe_patience = std::chrono::milliseconds(20)};
+  expect_error(read_owned_file(pipe), ErrorKind::kDeadlineExceeded,
+               "is no regular file, and its end has not come within 1 s");
+  // Somebody who opens the pipe and says nothing is not waited for either.
+  const int silent = ::open(path.c_str(), O_RDWR | O_CLOEXEC);
+  ASSERT_EQ(::write(silent, "shoal1", 6), 6);
+  expect_error(read_owned_file(pipe), ErrorKind::kDeadlineExceeded, "or name a file");
+  ::close(silent);
 }
 
 TEST_F(TokenFile, AndVariableMayNotDiffer) {

@@ -1,15 +1,12 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shoal/base/check.h"
 
-#include <cstdio>
-#include <cstdlib>
+#include "died.h"
 
 namespace shoal {
 
 void check_failed(const char* condition, const char* file, int line) {
-  std::fprintf(stderr, "shoal: broken invariant at %s:%d: %s\n", file, line, condition);
-  std::fflush(stderr);
-  std::abort();
+  abort_with_line("shoal: broken invariant at %s:%d: %s\n", file, line, condition);
 }
 
 }  // namespace shoal

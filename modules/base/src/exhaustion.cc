@@ -10,6 +10,7 @@
 #include <array>
 #include <atomic>
 #include <cerrno>
+#include <chrono>
 #include <cstdint>
 #include <cstdio>
 #include <cstdlib>
@@ -22,6 +23,7 @@
 #include "loop_wait.h"
 #include "memory_limit.h"
 #include "shoal/base/kernel_file.h"
+#include "shoal/base/prompt_write.h"
 
 namespace shoal {
 namespace {
@@ -119,7 +121,7 @@ void write_line(const char* begin, std::string_view sentence) {
   const int bytes = std::snprintf(line.data(), line.size(), "%s%.*s\n", begin, int(sentence.size()), sentence.data());
   const auto written = std::min(size_t(std::max(bytes, 0)), line.size() - 1);
   if (written > 0) line[written - 1] = '\n';
-  static_cast<void>(!::write(STDERR_FILENO, line.data(), written));
+  write_promptly(STDERR_FILENO, {line.data(), written}, std::chrono::seconds(1));
 }
 
 [[noreturn]] void on_terminate() {

@@ -4,6 +4,8 @@
 #include <unistd.h>
 
 #include <atomic>
+#include <cerrno>
+#include <chrono>
 #include <cstdio>
 #include <ctime>
 #include <memory>
@@ -16,6 +18,7 @@
 #include "shoal/base/check.h"
 #include "shoal/base/environment.h"
 #include "shoal/base/fork.h"
+#include "shoal/base/prompt_write.h"
 
 namespace shoal {
 namespace {
@@ -35,13 +38,43 @@ std::string clock_text(WallTime time) {
   return text;
 }
 
-/// Writes a line with one call, since stdio locks for each call: lines of several tasks do not mix. False if the line could
-/// not be written: the reader of standard error is gone, or the disk is full.
-bool put_line(const std::string& line) { return std::fwrite(line.data(), 1, line.size(), stderr) == line.size(); }
-
 std::string lost_lines(uint64_t count) {
   return "(" + std::to_string(count) + (count == 1 ? " line" : " lines") + " of the log could not be written here)\n";
 }
+
+/// Lines on standard error. Training does not stop for a reader that has stopped reading: the first line that such a reader
+/// does not take waits a while, and the lines after it are refused at once until the reader goes on. Thread-safe, since all
+/// copies of a sink share one object, whichever logger has them: a wait for each logger would add up.
+class StandardError {
+ public:
+  /// Writes a line at once, so that lines of several tasks do not mix. Counts it as lost if it could not be written: the
+  /// reader of standard error is gone or has stopped reading, or the disk is full.
+  void put(std::string_view line) {
+    const uint64_t lost = lost_.exchange(0);
+    if (lost > 0 && !write(lost_lines(lost))) {
+      lost_ += lost + 1;
+    } else if (!write(line)) {
+      lost_ += 1;
+    }
+  }
+
+ private:
+  // Longer than the patience of `shoal launch` with its own readers, during which it may not read from its tasks.
+  static constexpr std::chrono::seconds kPatience{4};
+
+  bool write(std::string_view line) {
+    const auto patience = is_stuck_ ? std::chrono::seconds(0) : kPatience;
+    const std::string text = (in_line_ ? "\n" : "") + std::string(line);
+    const PromptWrite written = write_promptly(STDERR_FILENO, text, patience);
+    is_stuck_ = written.error == EAGAIN;
+    if (written.bytes > 0) in_line_ = written.bytes < text.size();
+    return written.error == 0;
+  }
+
+  std::atomic<bool> is_stuck_{false};
+  std::atomic<bool> in_line_{false};  // True after a line of which only the begin was written.
+  std::atomic<uint64_t> lost_{0};
+};
 
 /// Calls a user's sink, one thread at a time.
 class GuardedSink {
@@ -105,9 +138,8 @@ std::string_view to_string(LogLevel level) {
 
 LogSink stderr_sink(LogLevel lowest) {
   const bool terminal = isatty(STDERR_FILENO) == 1;
-  return [lowest, terminal, lost = uint64_t(0)](const LogRecord& record) mutable {
+  return [lowest, terminal, to = std::make_shared<StandardError>()](const LogRecord& record) {
     if (record.level < lowest) return;
-    if (lost > 0 && put_line(lost_lines(lost))) lost = 0;
     std::string line;
     line.reserve(record.message.size() + record.task.size() + 32);
     if (terminal) line += "\r\x1b[K";  // Clears a progress line that the terminal may show.
@@ -117,7 +149,7 @@ LogSink stderr_sink(LogLevel lowest) {
     line += ' ';
     if (!record.task.empty()) line.append(record.task).append(": ");
     line.append(record.message).append("\n");
-    if (!put_line(line)) ++lost;
+    to->put(line);
   };
 }
 

@@ -14,12 +14,14 @@
 #include <condition_variable>
 #include <cstdint>
 #include <mutex>
+#include <string_view>
 #include <thread>
 #include <vector>
 
 #include "guarded.h"
 #include "shoal/base/check.h"
 #include "shoal/base/exhaustion.h"
+#include "shoal/base/prompt_write.h"
 #include "shoal/base/stop.h"
 #include "start_thread.h"
 
@@ -56,8 +58,9 @@ extern "C" void shoal_on_signal(int number) {
     return;
   }
   if (!first) {
-    constexpr char kText[] = "\nshoal: second signal: ended at once\n";
-    static_cast<void>(!::write(STDERR_FILENO, kText, sizeof kText - 1));
+    constexpr std::string_view kText = "\nshoal: second signal: ended at once\n";
+    // Without patience: the user may send this signal because standard error is stuck.
+    write_promptly(STDERR_FILENO, kText);
     ::_exit(128 + number);
   }
   const char letter = letter_of(number);

@@ -7,10 +7,10 @@ namespace shoal {
 
 /// While a watch lives, the first SIGINT, SIGTERM or SIGHUP calls `first` on a separate thread, so that a busy strand
 /// causes no delay; the argument is true for SIGTERM and SIGHUP. A second signal ends the process at once with status 128 +
-/// its number. A SIGHUP that was ignored before stays ignored: the user who started the process by nohup wants it to
-/// outlive the terminal. There may be any number of watches, made on any threads; a signal calls all of them, one after
-/// another. A watch that is made after the first signal, while older watches live, is called at once. After the last watch
-/// is destroyed, the next signal counts as a first one again.
+/// its number, also if nobody reads standard error. A SIGHUP that was ignored before stays ignored: the user who started the
+/// process by nohup wants it to outlive the terminal. There may be any number of watches, made on any threads; a signal calls
+/// all of them, one after another. A watch that is made after the first signal, while older watches live, is called at once.
+/// After the last watch is destroyed, the next signal counts as a first one again.
 class SignalWatch {
  public:
   using First = UniqueFunction<void(bool terminates)>;

@@ -4,8 +4,9 @@
 #include <sys/ioctl.h>
 #include <unistd.h>
 
-#include <cstdio>
 #include <cstdlib>
+
+#include "shoal/base/prompt_write.h"
 
 namespace shoal::monitor {
 namespace {
@@ -46,9 +47,6 @@ DrawingTerminal read_output_terminal() {
 
 bool output_is_terminal() { return ::isatty(STDOUT_FILENO) == 1; }
 
-void write_to_stderr(std::string_view text) {
-  std::fwrite(text.data(), 1, text.size(), stderr);
-  std::fflush(stderr);
-}
+void write_to_stderr(std::string_view text) { write_promptly(STDERR_FILENO, text); }
 
 }  // namespace shoal::monitor

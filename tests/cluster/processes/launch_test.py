@@ -403,6 +403,11 @@ class Launch(unittest.TestCase):
         self.assertEqual(json.loads(ended.stdout), {"global_step": 7})
         self.assertEqual(list((self.folder / "tmp").iterdir()), [])
 
+    def test_a_folder_for_reports_that_cannot_be_made_says_how_to_choose_another(self):
+        status, _, err = self.run_to_end([], "true", TMPDIR="/proc")  # Nobody can make a folder there.
+        self.assertNotEqual(status, 0)
+        self.assertIn("the environment variable TMPDIR names another one than /proc", err)
+
     def test_the_report_of_the_job_is_where_its_starter_wants_it(self):
         file = self.folder / "of_the_job.json"
         status, out, err = self.run_to_end(["--ps", "1", "--json"], """

@@ -4,10 +4,11 @@
 import json
 import os
 import re
+import signal
 import socket
 import unittest
 
-from job import FIVE, FOREVER, Job, JobTest, free_port, make_token
+from job import FIVE, FOREVER, Job, JobTest, free_port, make_token, program
 
 STEPS = 200
 
@@ -73,6 +74,32 @@ class Token(JobTest):
             file.chmod(0o600)
             job.expect_all_end({"ps 0": job.start("ps 0", SHOAL_TOKEN_FILE=str(file)),
                                 "chief 0": job.start("chief 0", "--token-file", str(file))})
+
+    def test_a_launched_job_outlives_its_token_file(self):
+        for by_flag in (True, False):
+            for changes in (True, False):
+                with self.subTest(by_flag=by_flag, changes=changes), Job(flags=["--steps", "600", "--step-ms", "5"]) as job:
+                    token = make_token()
+                    file, logs = job.folder / "token", job.folder / "logs"
+                    file.write_text(token)
+                    file.chmod(0o600)
+                    command = program("shoal") + ["launch", "--log-dir", str(logs), "--ps", "1", "--workers", "1",
+                                                  "--restart-secs", "0.01", "--", *program("trainee")]
+                    launch = job.start("local", *(["--token-file", str(file)] if by_flag else []), command=command,
+                                       SHOAL_TOKEN_FILE=None if by_flag else str(file))
+                    launch.wait_for(r"at step (\d+)")
+                    if changes:
+                        file.write_text(make_token())
+                    else:
+                        file.unlink()
+                    for task in ("ps-0", "worker-0"):
+                        starts = re.findall("starts as process ([0-9]+)", (logs / f"{task}.log").read_text())
+                        os.kill(int(starts[0]), signal.SIGKILL)
+                    self.assertEqual(launch.wait(), 0)
+                    self.assertEqual(len(re.findall(r"\(restart 1 of 5\)", launch.text())), 2)
+                    self.assertNotIn("(restart 2 of 5)", launch.text())
+                    self.assertEqual(job.finished()["reason"], "max_steps")
+                    self.assertNotIn(token[:16], launch.text())
 
     def test_a_token_with_a_typing_error(self):
         token = make_token()

@@ -136,7 +136,12 @@ class Launcher {
 /// in another folder than this process: a program or a --wrapper may change it.
 Result<std::string> make_job_folder(Storage& storage) {
   const std::string above = storage.full_path(read_process_info().temporary_folder);
-  return storage.make_temporary_folder(join_path(above, "shoal-launch-"));
+  Result<std::string> made = storage.make_temporary_folder(join_path(above, "shoal-launch-"));
+  if (made) return made;
+  return Error(made.error().kind(), made.error().message() +
+                                        ". The launcher needs a folder for what its tasks report: the environment variable "
+                                        "TMPDIR names another one than " +
+                                        above);
 }
 
 /// SIGHUP from a closed terminal counts as SIGTERM: tasks save what they have trained.
@@ -149,10 +154,12 @@ Result<int> Launcher::run() {
   SHOAL_TRY(std::string path, make_job_folder(context_.storage));
   const TemporaryFolder folder(context_.storage, std::move(path));
   const Result<void> done = run_tasks(folder.path());
+  screen_.begin_end();
   if (done) screen_.leave_table(steady_now());
   screen_.remove_table();
+  if (done) print_end(*policy_.status());
+  screen_.finish(*inbox_);
   if (!done) return done.error();
-  print_end(*policy_.status());
   return *policy_.status();
 }
 
@@ -307,12 +314,15 @@ std::vector<TableRow> Launcher::rows() {
 }
 
 void Launcher::read_outputs() {
-  std::vector<int> descriptors{inbox_->descriptor()}, writers;
+  std::vector<int> descriptors{inbox_->descriptor()}, writers = screen_.writers();
   std::optional<SteadyTime> until = policy_.next_time();
   const auto not_after = [&until](SteadyTime time) { until = std::min(until.value_or(time), time); };
+  const auto held_back_until = screen_.waits_for_readers_until(steady_now());
+  if (held_back_until) not_after(*held_back_until);
   for (Seat& seat : seats_) {
-    descriptors.push_back(seat.running ? seat.running->group().output().number() : -1);
-    descriptors.push_back(seat.running ? seat.running->group().errors().number() : -1);
+    const bool reads = seat.running && !held_back_until;
+    descriptors.push_back(reads ? seat.running->group().output().number() : -1);
+    descriptors.push_back(reads ? seat.running->group().errors().number() : -1);
     writers.push_back(seat.running ? seat.running->waits_to_write() : -1);
     if (const auto next = seat.running ? seat.running->next_time() : std::nullopt) not_after(*next);
   }
@@ -440,11 +450,10 @@ void Launcher::write_report(const Json& report) {
 }
 
 void Launcher::print_results(const JobResults& results) {
-  context_.err.flush();
   if (options_.json) {
-    print_line(context_.out, results.json);
+    print_line(screen_.results(), results.json);
   } else if (const std::string text = results_text(results); !text.empty()) {
-    context_.out << text << "\n";
+    screen_.results() << text << "\n";
   }
 }
 

@@ -27,6 +27,8 @@ class LiveTable {
  public:
   /// The stream for lines that shall stand above the table. Callers write whole lines only.
   TextOutput& above() { return above_; }
+  /// How many bytes above() has got since the last redraw() or close().
+  size_t bytes_above() const { return text_above_.size(); }
   /// Returns the text that draws the new lines of above() and, below them, the table `lines` on a terminal of this width.
   std::string redraw(const std::vector<std::string>& lines, int columns);
   /// Returns the text that removes the table and shows the new lines from above().

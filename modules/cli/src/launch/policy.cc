@@ -92,10 +92,13 @@ void JobPolicy::ended_when_told(size_t task, const Ending& ending, bool by_launc
   const bool gave_way = ending.gave_way() || ((unheard || by_launcher) && told_to_give_way_);
   if (gave_way) (entry.task.role == Role::kEvaluator ? evaluator_gave_way_ : trainers_gave_way_) = true;
   const bool lost_nothing = unheard && (task != 0 || !ending.was_at_work);
-  // A server waits for its chief in vain, and ends with 1 or is killed, if the chief did not live to tell it of the end.
-  const bool gave_up = ending.status == 1 || ending.signal == SIGKILL;
-  const bool deserted = entry.task.role == Role::kServer && !tasks_[0].runs && !trained_ && gave_up;
-  if (gave_way || lost_nothing || by_launcher || deserted) entry.last_status = 0;
+  // A server waits for its chief in vain, and ends with 1 or is killed, if the chief did not live to tell it of the end. A
+  // chief that has not reached its servers when the signal comes ends with 0, before or after such a server. So the status 1
+  // never counts: if anything was lost, the chief itself has not ended with 0.
+  const bool is_server = entry.task.role == Role::kServer;
+  const bool gave_up = is_server && ending.status == 1 && ending.signal == 0;
+  const bool deserted = is_server && ending.signal == SIGKILL && !tasks_[0].runs && !trained_;
+  if (gave_way || lost_nothing || by_launcher || gave_up || deserted) entry.last_status = 0;
   // After the time limit, when limit_ is not set any more, the launcher itself has killed the task, and has said so.
   if (entry.last_status != 0 && limit_) say(entry.task.name + " " + how_it_ended(ending));
 }

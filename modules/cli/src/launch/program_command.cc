@@ -92,6 +92,7 @@ size_t read_env(std::span<const std::string> words, size_t at, ProgramCommand& c
 /// Reads the program's flags from word `at` on.
 void read_flags(std::span<const std::string> words, size_t at, ProgramCommand& command) {
   for (; at < words.size() && words[at] != "--"; ++at) {
+    const size_t begin = at;
     const bool has_next = at + 1 < words.size();
     std::string word = words[at];
     if (word == kParam && has_next) {
@@ -103,12 +104,13 @@ void read_flags(std::span<const std::string> words, size_t at, ProgramCommand& c
     const std::string name = word.substr(0, equals);
     const bool with_value = is_one_of(name, kWithValues);
     if (!with_value && !is_one_of(name, kSwitches)) continue;
-    GivenFlag& flag = command.flags.emplace_back(GivenFlag{.name = name});
+    GivenFlag& flag = command.flags.emplace_back(GivenFlag{.name = name, .word = begin});
     if (equals != std::string::npos) {
       flag.value = word.substr(equals + 1);
     } else if (with_value && at + 1 < words.size()) {
       flag.value = words[++at];
     }
+    flag.words = at + 1 - begin;
   }
 }
 
@@ -142,6 +144,23 @@ ProgramCommand read_command(std::span<const std::string> words) {
   }
   read_flags(words, std::min(command.program + 1, words.size()), command);
   return command;
+}
+
+std::vector<std::string> command_without(std::span<const std::string> words, std::string_view flag,
+                                         std::string_view variable) {
+  const ProgramCommand command = read_command(words);
+  std::vector<bool> left_out(words.size());
+  for (size_t i = 0; i < command.program && i < words.size(); ++i) {
+    left_out[i] = words[i].starts_with(std::string(variable) + "=");
+  }
+  for (const GivenFlag& given : command.flags) {
+    for (size_t i = 0; given.name == flag && i < given.words; ++i) left_out[given.word + i] = true;
+  }
+  std::vector<std::string> kept;
+  for (size_t i = 0; i < words.size(); ++i) {
+    if (!left_out[i]) kept.push_back(words[i]);
+  }
+  return kept;
 }
 
 bool says_no(std::string_view value) {

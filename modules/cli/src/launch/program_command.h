@@ -17,6 +17,8 @@ namespace shoal::cli::launch {
 struct GivenFlag {
   std::string name;                    ///< The flag with its dashes, as the help lists it: "--model-dir".
   std::optional<std::string> value{};  ///< Nothing for a switch, and for a flag whose value is missing.
+  size_t word = 0;                     ///< The index of the flag's first word, which may be "--param".
+  size_t words = 1;                    ///< How many words give the flag and its value.
 };
 
 struct ProgramCommand {
@@ -40,6 +42,10 @@ struct ProgramCommand {
 /// the value of one. "--NAME VALUE", "--NAME=VALUE", "--param NAME=VALUE" and "--param=NAME=VALUE" all give the flag NAME; in
 /// the last two, NAME may have '_' in the place of '-'.
 ProgramCommand read_command(std::span<const std::string> words);
+
+/// Returns the command without the flag `flag` and without the variable `variable` that `env` sets.
+std::vector<std::string> command_without(std::span<const std::string> words, std::string_view flag,
+                                         std::string_view variable);
 
 /// True if a program reads `value`, the value of a switch or of a variable, as "no".
 bool says_no(std::string_view value);

@@ -1,11 +1,17 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "launch/this_machine.h"
 
+#include "launch/credentials.h"
+#include "shoal/cluster/tf_config.h"
+
 namespace shoal::cli::launch {
 
 Result<void> ThisMachine::prepare(SignalInbox&) {
-  SHOAL_TRY(program_.file, find_program(command_.front()));
-  program_.command = command_;
+  SHOAL_TRY(program_.file, find_program(command_.words().front()));
+  SHOAL_TRY(CommandWithToken with_token, read_token_of_user(command_.program, cluster::process_getenv));
+  command_.program = std::move(with_token.command);
+  token_ = std::move(with_token.variables);
+  program_.command = command_.words();
   program_.files = allow_open_files(files_for(tasks_.size()));
   return {};
 }
@@ -25,7 +31,9 @@ Result<std::vector<std::string>> ThisMachine::choose_addresses() {
 }
 
 Result<TaskProcess> ThisMachine::start(size_t, const TaskStart& how, TaskStream output, TaskStream errors) {
-  program_.environment = environment_with(variables_of(how.tf_config, how.job, how.report_file));
+  std::vector<Variable> variables = variables_of(how.tf_config, how.job, how.report_file);
+  variables.insert(variables.end(), token_.begin(), token_.end());
+  program_.environment = environment_with(variables);
   SHOAL_TRY(ChildGroup group, ChildGroup::start(program_));
   return TaskProcess(std::move(group), std::move(output), std::move(errors));
 }

@@ -11,13 +11,14 @@ namespace shoal::cli::launch {
 class ThisMachine final : public Machines {
  public:
   ThisMachine(std::vector<JobTask> tasks, const JobCommand& command)
-      : tasks_(std::move(tasks)), ports_(tasks_.size()), command_(command.words()) {}
+      : tasks_(std::move(tasks)), ports_(tasks_.size()), command_(command) {}
 
   std::string where() const override { return "on this machine"; }
   std::string host(size_t) const override { return ""; }
   std::string where(size_t) const override { return ""; }
   std::vector<LastCommand> last_commands() const override { return {}; }
-  /// Finds the file of the job's program. Errors: those of find_program().
+  /// Finds the file of the job's program, and reads the user's token. Errors: those of find_program() and
+  /// read_token_of_user().
   Result<void> prepare(SignalInbox& inbox) override;
   Result<std::vector<std::string>> choose_addresses() override;
   Result<TaskProcess> start(size_t task, const TaskStart& how, TaskStream output, TaskStream errors) override;
@@ -27,7 +28,8 @@ class ThisMachine final : public Machines {
  private:
   const std::vector<JobTask> tasks_;
   std::vector<std::optional<ReservedPort>> ports_;
-  const std::vector<std::string> command_;
+  JobCommand command_;
+  std::vector<Variable> token_;  // The variables that give the tasks the user's token.
   Program program_;
 };
 

@@ -89,7 +89,10 @@ Result<int> SearchRun::run() {
   SHOAL_TRY_VOID(prepare());
   const Result<void> done = search();
   running_.clear();  // Ends the trials that still run if the search has ended with an error.
+  screen_.begin_end();
   screen_.remove_table();
+  screen_.finish(*inbox_);
+  inbox_.reset();  // What follows may wait for a reader of the results, and a signal ends this process then.
   if (!done) return done.error();
   if (const auto written = write_results(context_.storage, options_, tuner_); !written) {
     context_.complain(written.error().message());  // The results are printed all the same.
@@ -219,7 +222,7 @@ void SearchRun::wait() {
   if (!held_back_.empty()) not_after(steady_now() + kLook);
   if (const auto update = screen_.next_update()) not_after(*update);
   const int signals = inbox_->descriptor();
-  static_cast<void>(launch::wait_for_input(std::span(&signals, 1), until));
+  static_cast<void>(launch::wait_for_input(std::span(&signals, 1), until, screen_.writers()));
 }
 
 Result<void> SearchRun::heed(const std::vector<int>& signals) {

@@ -33,7 +33,8 @@ LogSink guarded_sink(LogSink sink);
 
 /// Writes "12:34:56.789 W worker 1: message" to standard error, for levels from `lowest` up. A progress line on the
 /// terminal is cleared first (see monitor/progress.h). Lines that cannot be written are dropped; before the next line that
-/// can be written, a line says how many were dropped.
+/// can be written, a line says how many were dropped. If the reader of standard error has stopped reading, the first line
+/// waits 4 s for it, and further lines are dropped at once until the reader goes on: training does not stop.
 LogSink stderr_sink(LogLevel lowest = LogLevel::kInfo);
 
 /// One task's logger: adds time and task name to each line. Thread-safe: calls of several threads reach the sink one at a

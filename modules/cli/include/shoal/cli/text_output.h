@@ -28,6 +28,10 @@ class TextOutput {
   void flush();
   /// False if something could not be written.
   bool ok() const { return ok_; }
+  /// The file that this object writes to, for code that writes to its descriptor; null for a text in memory.
+  std::FILE* file() const { return file_; }
+  /// Makes ok() false: such a write has failed.
+  void note_failure() { ok_ = false; }
 
  private:
   std::FILE* file_ = nullptr;

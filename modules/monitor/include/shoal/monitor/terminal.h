@@ -31,7 +31,8 @@ DrawingTerminal read_output_terminal();
 /// True if standard output is a terminal, so that people read it as it is written.
 bool output_is_terminal();
 
-/// Writes `text` to standard error at once, unbuffered.
+/// Writes `text` to standard error at once, unbuffered. What a terminal does not take at once, since it was stopped by
+/// Ctrl-S or its connection hangs, is lost: training does not wait for it.
 void write_to_stderr(std::string_view text);
 
 }  // namespace shoal::monitor
