@@ -9,7 +9,11 @@
 #include <latch>
 #include <span>
 #include <thread>
+#include <utility>
 #include <vector>
+
+#include "shoal/base/environment.h"
+#include "shoal/base/exhaustion.h"
 
 namespace shoal {
 namespace {
@@ -141,6 +145,23 @@ class CountingSource final : public BlockSource {
  private:
   int left_;
 };
+
+/// Raises an error when it is asked for memory.
+class RaisingSource final : public BlockSource {
+ public:
+  std::byte* allocate(size_t) override { raise_exhausted(unavailable("no memory")); }
+  void free(std::byte*, size_t) override {}
+};
+
+TEST(BufferPool, CountsNoBufferForWhichItsSourceRaisesAnError) {
+  auto pool = BufferPool::create();
+  pool->adopt_source(std::make_shared<RaisingSource>());
+  EXPECT_EQ(call_user("a test", [&pool] { return pool->get(1000); }).error().message(), "no memory");
+  EXPECT_EQ(pool->stats().in_use_bytes, 0u);
+  EXPECT_EQ(pool->stats().allocated_bytes, 0u);
+  const std::weak_ptr<BufferPool> watch = std::exchange(pool, nullptr);
+  EXPECT_TRUE(watch.expired());
+}
 
 TEST(BufferPool, TakesItsBlocksFromTheSourceItWasGivenFirst) {
   const auto pool = BufferPool::create();

@@ -7,6 +7,7 @@
 #include <gtest/gtest.h>
 
 #include "plans.h"
+#include "shoal/base/environment.h"
 
 namespace shoal::cluster {
 namespace {
@@ -213,6 +214,28 @@ TEST_F(ResidualsTest, RefusePartsThatDoNotFit) {
   EXPECT_EQ(residuals_.bytes_taken(), 64u);
   expect_error(restore(1, 1, 128, 128), ErrorKind::kInvalidArgument, "beyond the end");
   expect_error(restore(1, 1, ~uint64_t(0), 64), ErrorKind::kInvalidArgument, "beyond the end");
+}
+
+/// No machine has as much memory.
+constexpr uint64_t kNowhere = uint64_t(1) << (sizeof(size_t) == 8 ? 60 : 31);
+
+TEST_F(ResidualsTest, OneForWhichThereIsNoMemoryLeavesNothing) {
+  residuals_.restart(kNowhere);
+  trainers_[1].connections = 1;
+  trainers_[1].keeps_back = true;
+  const std::vector<float> payload(16, 1);
+  const transport::SnapshotPart part{
+      .name = "residual", .total_bytes = kNowhere, .payload = std::as_bytes(std::span(payload))};
+  for (int i = 0; i < 2; ++i) {
+    expect_error(call_user("a test", [&] { static_cast<void>(residuals_.take(1, trainers_[1], part)); }),
+                 ErrorKind::kFailedPrecondition, "of memory could not be allocated");
+    expect_error(call_user("a test", [&] { static_cast<void>(residuals_.place_to_restore(2, part)); }),
+                 ErrorKind::kFailedPrecondition, "of memory could not be allocated");
+  }
+  EXPECT_FALSE(residuals_.newest_of(2));
+  trainers_[1].keeps_back = false;
+  hold();
+  EXPECT_FALSE(residuals_.wanted());
 }
 
 }  // namespace

@@ -3,6 +3,9 @@
 
 #include <algorithm>
 
+#include "shoal/base/exhaustion.h"
+#include "shoal/base/forwarding_environment.h"
+
 namespace shoal::cluster {
 namespace {
 
@@ -12,6 +15,19 @@ Task<Result<void>> run_server_after(Environment& env, Duration delay, ParameterS
   SHOAL_CO_TRY_VOID(co_await env.sleep_for(delay));
   co_return co_await run_parameter_server(env, std::move(options));
 }
+
+class WithoutThreads final : public ForwardingEnvironment {
+ public:
+  WithoutThreads(Environment& inner, std::shared_ptr<const bool> lacks)
+      : ForwardingEnvironment(std::shared_ptr<Environment>(std::shared_ptr<void>(), &inner)), lacks_(std::move(lacks)) {}
+  Task<Result<void>> offload(Work work) override {
+    if (*lacks_) raise_exhausted(unavailable("a thread could not be started"));
+    co_return co_await ForwardingEnvironment::offload(std::move(work));
+  }
+
+ private:
+  const std::shared_ptr<const bool> lacks_;
+};
 
 Endpoint server_endpoint(int index) { return {"sim", "ps-" + std::to_string(index) + ":1"}; }
 
@@ -77,7 +93,12 @@ Environment& VirtualCluster::start_server(int index, const ServerOptions& how) {
   options.memory_limit = how.memory_limit;
   options.link.send_queue_bytes_max = how.send_queue_bytes_max.value_or(options.link.send_queue_bytes_max);
   if (how.beside_strand > Duration::zero()) options.bytes_on_strand = 0;
-  servers_[index].emplace_back(env, run_server_after(env, seconds_to_duration(how.delay), std::move(options)));
+  options.observer = how.observer;
+  Environment* served = &env;
+  if (how.lacks_threads) {
+    served = around_tasks_.emplace_back(std::make_unique<WithoutThreads>(env, how.lacks_threads)).get();
+  }
+  servers_[index].emplace_back(env, run_server_after(*served, seconds_to_duration(how.delay), std::move(options)));
   return env;
 }
 

@@ -77,6 +77,9 @@ class VirtualCluster : public testing::Test {
     std::optional<uint64_t> send_queue_bytes_max = {};
     /// The time that work on an arena takes, on another thread; 0 for no time, on the strand.
     Duration beside_strand = Duration::zero();
+    /// While it is true, work fails on other threads as where no thread can be started. (Work on the strand does not.)
+    std::shared_ptr<const bool> lacks_threads = nullptr;
+    std::shared_ptr<UpdateObserver> observer = nullptr;
   };
   /// Starts a process of ps `index`; another one after a kill is a restart.
   Environment& start_server(int index, const ServerOptions& options);
@@ -134,7 +137,8 @@ class VirtualCluster : public testing::Test {
 
  private:
   std::vector<Environment*> tasks_;
-  std::map<int, std::vector<Running<void>>> servers_;  // Processes by index, the newest last.
+  std::vector<std::unique_ptr<Environment>> around_tasks_;  // Environments that forward to one of tasks_.
+  std::map<int, std::vector<Running<void>>> servers_;       // Processes by index, the newest last.
 };
 
 /// A state to restore: every weight is `value`, slots are 0.

@@ -100,6 +100,12 @@ TEST_F(Messages, ErrorKeepsKindAndSentence) {
   EXPECT_EQ(read_error(endless).message().size(), size_t(16 * 1024));
 }
 
+TEST_F(Messages, AnErrorThatSpeaksOfItsSenderAloneIsUnavailableForOthers) {
+  for (const ErrorKind kind : {ErrorKind::kCancelled, ErrorKind::kDeadlineExceeded, ErrorKind::kEndOfInput}) {
+    EXPECT_EQ(read_error(arrived(make_error(*pool, Error(kind, "why")))), unavailable("why")) << to_string(kind);
+  }
+}
+
 TEST_F(Messages, WeightsAreWrittenInPlace) {
   for (size_t bytes : {size_t(0), size_t(4), size_t(64), size_t(1000), size_t(1) << 20}) {
     Message message = make_weights(*pool, bytes);

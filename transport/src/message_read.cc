@@ -1,6 +1,7 @@
 // SPDX-License-Identifier: Apache-2.0
 #include <cstring>
 
+#include "shoal/transport/channel.h"
 #include "wire.h"
 
 namespace shoal::transport {
@@ -86,7 +87,7 @@ Result<Control> read_control(const Message& message) {
 Error read_error(const Message& message) {
   const auto table = table_of<wire::Failure>(message, MessageKind::kError, "error");
   if (!table) return table.error();
-  return Error(ErrorKind((*table)->kind()), std::string(view_of((*table)->sentence())));
+  return closing_reason(Error(ErrorKind((*table)->kind()), std::string(view_of((*table)->sentence()))));
 }
 
 Result<Weights> read_weights(const Message& message) {

@@ -207,12 +207,18 @@ Ref<Buffer> BufferPool::get(size_t bytes) {
     buffer->size_ = bytes;
     buffer->references_.store(1, std::memory_order_relaxed);
   } else {
+    struct ForgetUnlessMade {  // A destructor, since `source` may raise an exception.
+      BufferPool& pool;
+      const size_t capacity;
+      bool made = false;
+      ~ForgetUnlessMade() {
+        if (!made) pool.forget(capacity);
+      }
+    } counted{*this, capacity};
     buffer = make(bytes, capacity, source);
+    counted.made = buffer != nullptr;
   }
-  if (!buffer) {
-    forget(capacity);
-    raise_no_memory(bytes);
-  }
+  if (!buffer) raise_no_memory(bytes);
   return Ref<Buffer>::adopt(buffer);
 }
 

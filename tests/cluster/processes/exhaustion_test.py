@@ -7,18 +7,19 @@ import os
 import unittest
 
 from job import Job, JobTest, program
-from limits import ROLES, FailingCall, amounts, end_under, memory
+from limits import ROLES, FailingCall, amounts, end_under, memory, threads
 
 STEPS = 3
+LARGE = ["--units", "300000"]  # a model for which a server works on a thread beside the one that serves
 ENOTSUPP = 524  # an error number of the kernel alone, which some file systems pass on
 
 
 class Exhaustion(JobTest):
-    def sweep(self, kind, roles=ROLES, steps=STEPS):
+    def sweep(self, kind, roles=ROLES, steps=STEPS, flags=()):
         for role in roles:
-            for amount in amounts(role, kind, steps):
+            for amount in amounts(role, kind, steps, flags):
                 with self.subTest(role=role, **{kind: amount}):
-                    end_under(role, kind, amount)
+                    end_under(role, kind, amount, flags)
 
     def test_memory(self):
         self.sweep("memory")
@@ -29,6 +30,22 @@ class Exhaustion(JobTest):
     @unittest.skipIf(os.geteuid() != 0, "only root can be a user that has no other processes")
     def test_threads(self):
         self.sweep("threads")
+
+    def test_memory_of_a_server(self):
+        self.sweep("memory", roles=("ps",), steps=8, flags=LARGE)
+
+    @unittest.skipIf(os.geteuid() != 0, "only root can be a user that has no other processes")
+    def test_a_server_without_a_thread_for_its_work_ends_and_the_job_does_not_end_well(self):
+        with Job(("ps 0", "chief 0"), flags=["--steps", "10", *LARGE, "--ready-timeout-secs", "4"]) as job:
+            job.model_dir.mkdir()
+            for folder in (job.folder, job.model_dir):
+                folder.chmod(0o777)
+            server = job.start("ps 0", limit=threads(2))
+            chief = job.start("chief 0")
+            self.expect_error(server, 1, r"a thread could not be started: .*2 threads and processes of this user \(ulimit -u\)")
+            self.expect_error(chief, 5, "waiting for parameter server")
+            chief.wait_for("ulimit -u")  # the server's own words
+            self.assertFalse((job.model_dir / "training_finished").exists())
 
     def test_the_limit_is_named(self):
         with Job(flags=["--steps", "10"]) as job:

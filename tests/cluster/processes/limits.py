@@ -24,7 +24,7 @@ SENTENCE = re.compile(r"(?:^|\] )(?:error|shoal): \S.*\s\S|^\[launch\] [\w ]+: \
 
 
 class Undocumented(AssertionError):
-    """The end is none of those in docs/errors.md."""
+    """The end is none of those in docs/errors.md, or says that a job has ended well which has not."""
 
 
 def memory(mebibytes):
@@ -89,11 +89,24 @@ def _start(job, role, limit=None):
     return limited
 
 
-def end_under(role, kind, amount):
+def _expect_a_mark_if_all_went_well(job, process, limit):
+    """Status 0 of the task that leads the job says that all is trained and saved; then the end mark is there. `process` is the
+    task under `limit`."""
+    leader = next((started for started in job.started if started.name == "chief 0"), process)
+    try:
+        status = leader.wait(SECONDS_MAX)
+    except AssertionError:
+        raise Undocumented(f"{leader.name} does not end beside {limit}:\n{leader.tail()}\n{process.tail()}") from None
+    if status == 0 and not (job.model_dir / "training_finished").exists():
+        raise Undocumented(f"{leader.name} ends well beside {limit}, without an end mark:\n{leader.tail()}\n{process.tail()}")
+
+
+def end_under(role, kind, amount, flags=()):
     """How the task of that role ends under so much of `kind`: its status, as text, or in words where the system itself did not
-    start the program. Raises Undocumented for all other ends."""
+    start the program. Raises Undocumented for all other ends, and where the job's chief does not end, or ends well without an
+    end mark."""
     limit = LIMITS[kind](amount)
-    with Job(_tasks(role), FLAGS) as job:
+    with Job(_tasks(role), [*FLAGS, *flags]) as job:
         try:
             process = _start(job, role, limit)
         except (OSError, subprocess.SubprocessError):
@@ -103,6 +116,7 @@ def end_under(role, kind, amount):
         except AssertionError:
             raise Undocumented(f"{role} with {amount} of {kind} does not end:\n{process.tail()}") from None
         text = process.text()
+        _expect_a_mark_if_all_went_well(job, process, f"{role} with {amount} of {kind}")
     if status == 0 or (status in DOCUMENTED and SENTENCE.search(text)):
         return str(status)
     if "error while loading shared libraries" in text or not _can_load(program("shoal" if role == "launcher" else "trainee"), limit):
@@ -110,9 +124,9 @@ def end_under(role, kind, amount):
     raise Undocumented(f"{role} with {amount} of {kind}: status {status}:\n{text[-3000:]}")
 
 
-def peak_mebibytes(role):
+def peak_mebibytes(role, flags=()):
     """The largest address space of a task of that role."""
-    with Job(_tasks(role), FLAGS) as job:
+    with Job(_tasks(role), [*FLAGS, *flags]) as job:
         process = _start(job, role)
         peak = 0
         while process.runs():
@@ -138,10 +152,10 @@ def _least_to_load(name, most):
     return most
 
 
-def amounts(role, kind, steps):
+def amounts(role, kind, steps, flags=()):
     """Limits from where nothing works to where all does. (A launcher's tasks take more than itself, and share its limit.)"""
     if kind == "memory":
-        peak = max(peak_mebibytes(role), peak_mebibytes("chief")) if role == "launcher" else peak_mebibytes(role)
+        peak = max(peak_mebibytes(role, flags), peak_mebibytes("chief", flags)) if role == "launcher" else peak_mebibytes(role, flags)
         # The system loads most of it. The limits begin just below that, and are close together where tasks fail.
         least = _least_to_load("shoal" if role == "launcher" else "trainee", peak) * 9 // 10
         return sorted({least + int((peak - least) * (step / max(1, steps - 1)) ** 2) for step in range(steps)})

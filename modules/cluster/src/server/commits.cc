@@ -44,8 +44,9 @@ Commits::Commits(ServerCore& core)
 }
 
 Task<Result<void>> Commits::follow() {
-  if (link_) co_return co_await link_->run();
-  co_return Result<void>{};
+  if (!link_) co_return Result<void>{};
+  Result<void> followed = co_await link_->run();
+  co_return core_.whole(std::move(followed));  // After an error no more orders would come.
 }
 
 void Commits::close() {
@@ -291,11 +292,18 @@ void Commits::finish() { answer_all_without_weights(core_.finished(), kStatusSto
 /// Then locks the state, and carries the orders out on this shard.
 Task<Result<void>> Commits::give_orders() {
   if (!sequencer_) co_return Result<void>{};
+  // If memory runs out before an order is sent and queued, that order is lost, and this server has to end.
+  Result<void> spread = co_await spread_orders();
+  SHOAL_CO_TRY_VOID(core_.whole(std::move(spread)));
+  co_return co_await obey_orders();
+}
+
+Task<Result<void>> Commits::spread_orders() {
   while (std::optional<Order> order = sequencer_->next()) {
     peers_.send(*order, state_.epoch());
     orders_.push_back(std::move(*order));
   }
-  co_return co_await obey_orders();
+  co_return Result<void>{};
 }
 
 /// Carries out the queued orders, oldest first. A second caller waits for the lock of the state, and may find the queue
@@ -306,12 +314,13 @@ Task<Result<void>> Commits::obey_orders() {
     if (orders_.empty()) break;
     Order order = std::move(orders_.front());
     orders_.pop_front();
-    SHOAL_CO_TRY_VOID(co_await obey(std::move(order)));
+    Result<void> obeyed = co_await obey(std::move(order));
+    SHOAL_CO_TRY_VOID(core_.whole(std::move(obeyed)));
   }
   co_return Result<void>{};
 }
 
-/// Carries out one order of the sequencer. The caller has locked the state. An error ends the server's process.
+/// Carries out one order of the sequencer. The caller has locked the state. An error ends this server.
 Task<Result<void>> Commits::obey(Order order) {
   switch (order.kind) {
     case OrderKind::kCommit: SHOAL_CO_TRY_VOID(co_await commit(order)); break;

@@ -87,6 +87,7 @@ class Commits {
   Task<Result<void>> decode(HeldPush& push);
   Task<Result<void>> answer_again(Session& session, transport::MessageHead head, uint64_t has, uint8_t status);
   Task<Result<void>> give_orders();
+  Task<Result<void>> spread_orders();
   Task<Result<void>> obey_orders();
   Task<Result<void>> obey(transport::Order order);
   Task<Result<void>> commit(const transport::Order& order);

@@ -81,16 +81,31 @@ void ServerCore::close() {
 
 Task<Result<void>> ServerCore::compute(uint64_t bytes, Work work) {
   if (bytes <= options_.bytes_on_strand) {
-    work(nullptr);
-    co_return Result<void>{};
+    Result<void> done = co_await on_strand(work);
+    co_return whole(std::move(done));
   }
   env_.sometimes("server.computes_beside_strand");
   shoal::Work beside = [this, &work] {
     work([this](int64_t count, const UniqueFunction<void(int64_t, int64_t)>& body) { env_.parallel_for(count, 1, body); });
   };
   Result<void> done = co_await env_.offload(std::move(beside));
-  if (!done) state_lock_.break_off();  // The state may be half changed: nobody gets its lock again, and the process ends.
-  co_return done;
+  co_return whole(std::move(done));
+}
+
+/// A coroutine, since an allocation that fails in `work` then becomes this coroutine's error. `work` outlives it.
+Task<Result<void>> ServerCore::on_strand(Work& work) {
+  work(nullptr);
+  co_return Result<void>{};
+}
+
+void ServerCore::fail(const Error& why) {
+  state_lock_.break_off(why);
+  changed_->notify_all();
+}
+
+Result<void> ServerCore::whole(Result<void> change) {
+  if (!change) fail(change.error());
+  return change;
 }
 
 Task<Result<std::vector<transport::Message>>> ServerCore::newest(transport::Encoding encoding, uint64_t has) {

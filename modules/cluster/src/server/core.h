@@ -2,6 +2,7 @@
 #pragma once
 /// The core of a parameter server: its state, the lock of the state, computations on other threads, and replies.
 #include <memory>
+#include <optional>
 #include <string_view>
 #include <vector>
 
@@ -44,12 +45,20 @@ class ServerCore {
   /// Notified whenever something in the state changes that a coroutine may wait for.
   const std::shared_ptr<Event>& changed() const { return changed_; }
 
-  /// Locks the state, as every request that changes it does.
+  /// Locks the state, as every request that changes it does. After fail(): the error that fail() got.
   Task<Result<FifoLock::Guard>> lock_state() { return state_lock_.acquire(env_.after(options_.ready_timeout)); }
   bool state_is_locked() const { return state_lock_.is_locked(); }
   /// Runs `work`, which reads or writes about `bytes` bytes of memory: on the strand where that is quick, else on other
-  /// threads. The caller has locked the state, unless `work` uses only memory of the caller.
+  /// threads. The caller has locked the state, unless `work` uses only memory of the caller. If memory or threads run out,
+  /// returns that error, and this server ends with it (fail()).
   Task<Result<void>> compute(uint64_t bytes, Work work);
+  /// Ends this server with `why`, since it has failed while it changed its state: the state may be half changed, so nobody
+  /// gets its lock any more. Trainers then wait for a server that is started again in this one's place.
+  void fail(const Error& why);
+  /// Passes on the outcome of a change of the state that has begun. If it is an error, calls fail() with it.
+  Result<void> whole(Result<void> change);
+  /// The error that fail() got first; empty if there was none.
+  const std::optional<Error>& failure() const { return state_lock_.broken_off(); }
   /// From now on every reply asks the chief for a checkpoint, since this server was asked to end.
   void ask_to_save() { asks_to_save_ = true; }
   /// Notes that a checkpoint has the model's state of this global step in the present epoch.
@@ -78,6 +87,7 @@ class ServerCore {
   bool closed() const { return closed_; }
 
  private:
+  static Task<Result<void>> on_strand(Work& work);
   ServerMemory memory_of(const ShardSpec& spec, transport::Encoding gradients) const;
 
   Environment& env_;

@@ -14,7 +14,7 @@ Task<Result<FifoLock::Guard>> FifoLock::acquire(Deadline deadline) {
   }
   if (!broken_off_ && queue_.front() == ticket) co_return Guard(*this);
   std::erase(queue_, ticket);
-  if (woken) co_return cancelled();
+  if (broken_off_) co_return *broken_off_;
   co_return std::move(woken).error();
 }
 
@@ -23,8 +23,9 @@ void FifoLock::release() {
   changed_.notify_all();
 }
 
-void FifoLock::break_off() {
-  broken_off_ = true;
+void FifoLock::break_off(Error why) {
+  if (broken_off_) return;
+  broken_off_ = std::move(why);
   changed_.notify_all();
 }
 

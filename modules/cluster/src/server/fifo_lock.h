@@ -4,6 +4,7 @@
 /// other threads, so two requests could overlap although the strand runs one coroutine at a time.
 #include <cstdint>
 #include <deque>
+#include <optional>
 #include <utility>
 
 #include "shoal/base/environment.h"
@@ -28,10 +29,13 @@ class FifoLock {
   };
 
   explicit FifoLock(Environment& env) : changed_(env) {}
-  /// Waits for the lock until `deadline` (DeadlineExceeded). Cancelled after break_off().
+  /// Waits for the lock until `deadline` (DeadlineExceeded). After break_off(): the error that it got.
   Task<Result<Guard>> acquire(Deadline deadline);
-  /// From now on nobody gets the lock, since its holder has failed with the state half changed.
-  void break_off();
+  /// From now on nobody gets the lock, since its holder has failed by `why`, with the state half changed. Only the first
+  /// call has an effect.
+  void break_off(Error why);
+  /// The error that break_off() got; empty before.
+  const std::optional<Error>& broken_off() const { return broken_off_; }
   bool is_locked() const { return !queue_.empty(); }
 
  private:
@@ -39,7 +43,7 @@ class FifoLock {
 
   std::deque<uint64_t> queue_;  // Tickets in order; the first one holds the lock.
   uint64_t last_ticket_ = 0;
-  bool broken_off_ = false;
+  std::optional<Error> broken_off_;
   Event changed_;
 };
 

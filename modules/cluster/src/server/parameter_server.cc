@@ -52,6 +52,7 @@ class Server {
   Task<Result<void>> serve(std::unique_ptr<Connection> connection);
   Task<Result<void>> serve_session(Session& session);
   Task<Result<void>> serve_peer(Session& session, MessageHead hello);
+  Task<Result<void>> take_reports(Session& session, MessageHead hello);
   TaskStatus status();
   Task<Result<void>> welcome(Session& session, MessageHead hello, uint64_t replaced);
   Task<Result<void>> converse(Session& session);
@@ -69,6 +70,7 @@ class Server {
   void part_from_older(const Session& session);
   void dismiss(Session& session);
   void tell_connected();
+  Task<Result<void>> tell_end();
   void end_connections(const Result<void>& outcome);
 
   Environment& env_;
@@ -120,6 +122,13 @@ Task<Result<void>> Server::run() {
   group_.spawn(commits_.follow());
   Result<void> outcome = co_await supervise();
   listener_->close();
+  core_.close();
+  commits_.close();
+  if (outcome) {
+    // An error is ignored: a trainer that is not told learns of the end when its connection is closed.
+    Result<void> told = co_await tell_end();
+    static_cast<void>(told);
+  }
   end_connections(outcome);
   Result<void> joined = co_await group_.join();
   static_cast<void>(joined);  // The error is ignored: the coroutine of each connection has logged its own error.
@@ -132,20 +141,20 @@ Task<Result<void>> Server::run() {
   co_return outcome;
 }
 
-/// Closes all connections. If the job has ended, first tells this to the trainers that are still connected: a trainer that
-/// computes a long step may have sent no request since the end of the job.
-void Server::end_connections(const Result<void>& outcome) {
-  core_.close();
-  commits_.close();
+/// Tells the job's end to the trainers that are still connected: a trainer that computes a long step may have sent no
+/// request since then.
+Task<Result<void>> Server::tell_end() {
   for (Session* session : sessions_) {
-    if (!outcome) break;
     Message last = core_.finished();
     last.head.status = kStatusStopBit;
     last.head.epoch = state_.epoch();
     last.head.global_step = state_.global_step();
-    // If this fails, the trainer learns of the job's end when its connection is closed below.
     static_cast<void>(session->connection->try_send(last));
   }
+  co_return Result<void>{};
+}
+
+void Server::end_connections(const Result<void>& outcome) {
   // Takes connections from the list one by one, since close() may change the list: it resumes the coroutine that serves the
   // connection, and this coroutine removes its connection from the list when it ends.
   while (!connections_.empty()) {
@@ -171,7 +180,8 @@ std::string Server::interrupted_text(bool lonely) const {
 }
 
 /// Runs until the job has ended, no trainer was connected for ready_timeout, this server gives way (was asked to end
-/// early), or the job goes on too long after an interrupt.
+/// early), the job goes on too long after an interrupt, or this server has failed (ServerCore::fail()). Once the job has
+/// ended, nobody needs the state any more, so a failure then does not count.
 Task<Result<void>> Server::supervise() {
   // Each is set when its case below first occurs (the job has ended, this server gives way, an interrupt came): the time
   // when the server then ends at the latest.
@@ -180,6 +190,7 @@ Task<Result<void>> Server::supervise() {
     ended_before_ = co_await asks_job_ended();
     if (ended_before_) co_return Result<void>{};
     SHOAL_CO_TRY(const std::optional<SteadyTime> lost, co_await commits_.look_for_lost());
+    if (core_.failure() && state_.phase() != Phase::kFinished) co_return *core_.failure();
     const SteadyTime now = env_.now();
     const bool lonely = trainer_connections_ == 0;
     SteadyTime next = lonely ? lonely_since_ + options_.ready_timeout : now + options_.ready_timeout;
@@ -300,10 +311,15 @@ Task<Result<void>> Server::serve_session(Session& session) {
   Result<uint64_t> admitted = admit(session);
   if (!admitted) co_return co_await refuse(session, first->head, admitted.error());
   sessions_.push_back(&session);
-  peers_.log(LogLevel::kInfo, name_of(session.hello) + " is connected, from " + to_string(session.connection->peer()));
+  // A chief without a model asks to lead, or says that the job has ended. It connects once more when it has its model, so
+  // only that connection is worth a line.
+  const bool has_model = !session.chief || session.hello.fingerprint != 0;
+  if (has_model) {
+    peers_.log(LogLevel::kInfo, name_of(session.hello) + " is connected, from " + to_string(session.connection->peer()));
+  }
   Result<void> outcome = co_await welcome(session, first->head, *admitted);
   if (outcome) outcome = co_await converse(session);
-  if (!outcome && outcome.error().kind() != ErrorKind::kCancelled && state_.phase() != Phase::kFinished) {
+  if (has_model && !outcome && outcome.error().kind() != ErrorKind::kCancelled && state_.phase() != Phase::kFinished) {
     peers_.log(LogLevel::kInfo, "connection of " + name_of(session.hello) + " ended: " + outcome.error().message());
   }
   if (!outcome) session.connection->close(outcome.error());  // Sends the reason to the trainer.
@@ -325,13 +341,7 @@ Task<Result<void>> Server::serve_peer(Session& session, MessageHead hello) {
   commits_.peers().join(session);
   ++peer_connections_;
   tell_connected();
-  Result<void> outcome = co_await core_.reply(session, hello, requests_.welcome(session));
-  while (outcome) {
-    // Missing heartbeats end the connection, and so this loop.
-    Result<Message> report = co_await session.connection->receive(kNoDeadline);
-    outcome = report ? Result<void>() : Result<void>(report.error());
-    if (outcome) outcome = co_await commits_.take_report(session, *report);
-  }
+  Result<void> outcome = co_await take_reports(session, hello);
   commits_.peers().leave(session);
   --peer_connections_;
   tell_connected();
@@ -339,6 +349,15 @@ Task<Result<void>> Server::serve_peer(Session& session, MessageHead hello) {
     peers_.log(LogLevel::kInfo, "connection of " + name_of(session.hello) + " ended: " + outcome.error().message());
   }
   co_return Result<void>{};
+}
+
+Task<Result<void>> Server::take_reports(Session& session, MessageHead hello) {
+  SHOAL_CO_TRY_VOID(co_await core_.reply(session, hello, requests_.welcome(session)));
+  for (;;) {
+    // Missing heartbeats end the connection, and so this loop.
+    SHOAL_CO_TRY(const Message report, co_await session.connection->receive(kNoDeadline));
+    SHOAL_CO_TRY_VOID(co_await commits_.take_report(session, report));
+  }
 }
 
 TaskStatus Server::status() {

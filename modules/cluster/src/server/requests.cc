@@ -237,14 +237,20 @@ Task<Result<void>> Requests::prepare(Session& session, std::string_view text) {
   SHOAL_CO_TRY_VOID(core_.check_memory(prepare.spec, prepare.gradients));
   const transport::Encoding gradients = prepare.gradients;
   SHOAL_CO_TRY_VOID(state_.prepare(std::move(prepare)));
+  Result<void> built = co_await build(session, gradients);
+  SHOAL_CO_TRY_VOID(core_.whole(std::move(built)));
+  co_return state_.built();
+}
+
+/// The part of prepare() after which there is no way back to the former model.
+Task<Result<void>> Requests::build(Session& session, transport::Encoding gradients) {
   core_.plan_memory(gradients);
   env_.log().info("memory: " + to_string(core_.memory()));
   core_.look_for_credit();
   commits_.restart();
   set_receive_limit(session);
   ServerCore::Work build = [this](const ParallelFor& each) { state_.build(each); };
-  SHOAL_CO_TRY_VOID(co_await core_.compute(state_.arena_bytes(), std::move(build)));
-  co_return state_.built();
+  co_return co_await core_.compute(state_.arena_bytes(), std::move(build));
 }
 
 /// Starts to serve the model that was loaded. The caller has locked the state.
@@ -253,6 +259,12 @@ Task<Result<void>> Requests::activate(std::string_view text) {
   ServerCore::Work look = [this](const ParallelFor&) { state_.look_at_start(); };
   SHOAL_CO_TRY_VOID(co_await core_.compute(state_.arena_bytes(), std::move(look)));
   SHOAL_CO_TRY_VOID(state_.activate(std::move(state)));
+  Result<void> begun = co_await begin();
+  co_return core_.whole(std::move(begun));
+}
+
+/// The part of activate() that begins to take trainers' pushes.
+Task<Result<void>> Requests::begin() {
   commits_.begin();
   const ParameterServerOptions& options = core_.options();
   if (options.observer) {

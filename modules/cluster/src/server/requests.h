@@ -30,7 +30,9 @@ class Requests {
   Task<Result<transport::Message>> chief_control(Session& session, transport::Control control);
   Task<Result<transport::Message>> hold(Session& session, std::string_view text);
   Task<Result<void>> prepare(Session& session, std::string_view text);
+  Task<Result<void>> build(Session& session, transport::Encoding gradients);
   Task<Result<void>> activate(std::string_view text);
+  Task<Result<void>> begin();
   Task<Result<void>> await_change(std::string_view seen);
   Task<Result<transport::Message>> read(Result<ArenaRead> what);
   Task<Result<void>> handle_residuals(Session& session, transport::Message request);

@@ -16,12 +16,15 @@ void Residuals::restart(uint64_t arena_bytes) {
 Result<std::span<std::byte>> Residuals::place_to_restore(int trainer, const transport::SnapshotPart& part) {
   if (part.offset > arena_bytes_ || part.payload.size() > arena_bytes_ - part.offset)
     return invalid_argument("restore of " + std::string(part.name) + ": beyond the end of the arena");
-  Ref<Buffer>& arena = newest_[trainer];
-  if (!arena) {  // Zeroed, since a restore fills only the segments, not the gaps between them.
-    arena = pool_.get(arena_bytes_);
+  auto known = newest_.find(trainer);
+  if (known == newest_.end()) {
+    // Inserted only now, since get() may find no memory. Zeroed, since a restore fills only the segments, not the gaps
+    // between them.
+    Ref<Buffer> arena = pool_.get(arena_bytes_);
     std::memset(arena->data(), 0, arena->size());
+    known = newest_.emplace(trainer, std::move(arena)).first;
   }
-  return arena->bytes().subspan(part.offset, part.payload.size());
+  return known->second->bytes().subspan(part.offset, part.payload.size());
 }
 
 Residuals::Due* Residuals::due_of(int trainer, const TrainerRecord& record, uint64_t push) {
@@ -41,8 +44,9 @@ Result<void> Residuals::take(int trainer, const TrainerRecord& record, const tra
     return invalid_argument("the parts of a residual have to come in order, and to be " + std::to_string(arena_bytes_) +
                             " bytes together");
   }
+  // get() may find no memory, so it is called before coming_ changes.
+  if (begins) coming_.insert_or_assign(trainer, Coming{pool_.get(arena_bytes_), 0, part.version});
   Coming& coming = coming_[trainer];
-  if (begins) coming = {pool_.get(arena_bytes_), 0, part.version};
   std::ranges::copy(part.payload, coming.arena->data() + filled);
   coming.filled += part.payload.size();
   bytes_taken_ += part.payload.size();

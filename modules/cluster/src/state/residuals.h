@@ -28,7 +28,8 @@ class Residuals {
   /// bytes, as many as a dense gradient.
   void restart(uint64_t arena_bytes);
   /// Returns memory for `part`, a part of the residual that a checkpoint has stored for `trainer`. InvalidArgument if the
-  /// part ends beyond the residual's size.
+  /// part ends beyond the residual's size. If memory has run out, this function and take() raise that error
+  /// (raise_exhausted()), and have changed nothing.
   Result<std::span<std::byte>> place_to_restore(int trainer, const transport::SnapshotPart& part);
   /// Forgets a partly received residual of `trainer`, since the sending process or its last connection is gone.
   void forget_parts(int trainer) { coming_.erase(trainer); }

@@ -60,11 +60,12 @@ Result<PartGradient> ServerPart::decode(const transport::Chunk& chunk) const {
   return gradient;
 }
 
+void ServerPart::reserve() {
+  if (!next_.body && !weights_.body->unique()) next_ = transport::make_weights(pool_, spec().arena_bytes);
+}
+
 void ServerPart::open() {
-  // Moves the message: if weights_ still referred to the body, unique() would be false below.
-  next_ = std::exchange(weights_, {});
-  if (next_.body->unique()) return;
-  weights_ = std::exchange(next_, transport::make_weights(pool_, spec().arena_bytes));
+  if (!next_.body) next_ = std::exchange(weights_, {});
 }
 
 uint64_t ServerPart::bytes_of_update(std::span<const HeldPush* const> pushes, size_t part) const {

@@ -35,9 +35,13 @@ class ServerPart {
   /// Called on any thread: decodes `chunk` of a push for this part. The result points into the chunk's message.
   /// InvalidArgument if the chunk does not fit.
   Result<PartGradient> decode(const transport::Chunk& chunk) const;
-  /// Called on the strand before apply(): chooses the memory for the next version of the weights. If no message and no
-  /// checkpoint uses the newest version's memory, apply() overwrites it. In this case at_hand() returns a message without
-  /// weights until close(). Otherwise apply() writes to new memory.
+  /// Called on the strand before open(): takes new memory for the next version of the weights, if a message or a
+  /// checkpoint uses that of the newest version. If there is none, raises the error of exhaustion (raise_exhausted()), and
+  /// nothing has changed.
+  void reserve();
+  /// Called on the strand after reserve() and before apply(): from now on the next version is made. If reserve() has taken
+  /// no memory, apply() overwrites the newest version. In this case at_hand() returns a message without weights until
+  /// close().
   void open();
   /// The approximate number of bytes that apply() reads or writes in the memory of the weights, and in that of each slot.
   uint64_t bytes_of_update(std::span<const HeldPush* const> pushes, size_t part) const;
@@ -73,7 +77,8 @@ class ServerPart {
   BufferPool& pool_;
   Shard shard_;
   transport::Message weights_;
-  transport::Message next_;  // The version of the weights that is being made, from open() to close().
+  // The version of the weights that is being made, from open() to close(). From reserve() to open(): its memory, if any.
+  transport::Message next_;
   // Encoded forms of the newest version. An entry whose Message::body is null has not been made yet.
   std::map<transport::Encoding, transport::Message> encoded_;
   std::vector<Contribution> contributions_;  // What each push adds to the update that is being made.

@@ -314,6 +314,8 @@ Result<void> ServerState::begin_commit(const transport::Order& order) {
     return failed_precondition("commit " + std::to_string(order.number) + " of " + std::to_string(committing_.size()) +
                                " pushes does not follow version " + std::to_string(version()));
   }
+  // Takes all memory before anything changes, since there may be none.
+  for (ServerPart& part : parts_) part.reserve();
   save_follows_ = std::ranges::any_of(committing_, [](const HeldPush* push) { return push->save_follows; });
   for (const HeldPush* push : committing_) {
     TrainerRecord& record = trainers_[push->id.trainer];

@@ -155,7 +155,8 @@ class ServerState {
   // called, the update applies all of these pushes, even if their trainers end meanwhile.
 
   /// Begins the update that `order` asks for. FailedPrecondition if the order names a push that this server does not have.
-  /// Called while no long work runs.
+  /// If there is no memory for new weights, raises that error (raise_exhausted()), and changes nothing. Called while no long
+  /// work runs.
   Result<void> begin_commit(const transport::Order& order);
   /// The approximate number of bytes that apply() reads or writes in the weights, and in each slot. Called while no long
   /// work runs.

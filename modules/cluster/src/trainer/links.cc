@@ -9,6 +9,8 @@ namespace shoal::cluster {
 namespace {
 
 constexpr auto kShowUpEvery = std::chrono::seconds(5);
+// The pause before a message is sent again whose connection broke, or that a server which is ending could not take.
+constexpr auto kTellAgain = std::chrono::milliseconds(10);
 
 }  // namespace
 
@@ -187,6 +189,10 @@ Task<Result<void>> ServerLinks::finish(JobEnd end, Deadline deadline) {
   co_return co_await group.join();
 }
 
+bool ServerLinks::may_tell_again(const Error& error, Deadline deadline) const {
+  return error.kind() == ErrorKind::kUnavailable && env_.now() < deadline;
+}
+
 /// Tells one server how the job has ended. Connects again if there is no connection, or if it breaks before the answer.
 Task<Result<void>> ServerLinks::finish_one(size_t shard, std::string end, Deadline deadline) {
   for (;;) {
@@ -197,7 +203,8 @@ Task<Result<void>> ServerLinks::finish_one(size_t shard, std::string end, Deadli
     }
     auto told = co_await control(shard, "finish", end, deadline);
     if (told) co_return Result<void>{};
-    if (told.error().kind() != ErrorKind::kUnavailable) co_return std::move(told).error();
+    if (!may_tell_again(told.error(), deadline)) co_return std::move(told).error();
+    SHOAL_CO_TRY_VOID(co_await env_.sleep_for(kTellAgain));
   }
 }
 
@@ -210,7 +217,8 @@ Task<Result<void>> ServerLinks::tell_failure(JobFailure failure, Deadline deadli
     if (links_[0]->job_end()) co_return Result<void>{};  // The job has ended already, so nobody needs the news.
     auto told = co_await control(0, "failed", to_json(failure), deadline);
     if (told) co_return Result<void>{};
-    if (told.error().kind() != ErrorKind::kUnavailable) co_return std::move(told).error();
+    if (!may_tell_again(told.error(), deadline)) co_return std::move(told).error();
+    SHOAL_CO_TRY_VOID(co_await env_.sleep_for(kTellAgain));
   }
 }
 

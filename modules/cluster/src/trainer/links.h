@@ -100,6 +100,7 @@ class ServerLinks {
   Task<Deadline> after_late(Deadline deadline);
   Task<void> show_up(size_t shard);
   bool is_followed(size_t shard) const;
+  bool may_tell_again(const Error& error, Deadline deadline) const;
   Task<Result<void>> finish_one(size_t shard, std::string end, Deadline deadline);
 
   Environment& env_;

@@ -2,6 +2,7 @@
 #include "shoal/cluster/remote_store.h"
 
 #include <algorithm>
+#include <atomic>
 
 #include "shoal/base/compute.h"
 #include "shoal/cluster/strategy_text.h"
@@ -43,6 +44,12 @@ class RemoteStoreImpl final : public RemoteStore {
         sender_(env_, servers_, traffic_),
         residuals_(make_residual_exchange(env_, options_, servers_, traffic_)) {
     SHOAL_CHECK(plan_.shards.size() == servers_.size());
+    if (options_.job_ended) {
+      options_.job_ended = [ended = ended_, ask = std::move(options_.job_ended)] {
+        if (ask()) *ended = true;
+        return bool(*ended);
+      };
+    }
     traffic_.reserve(servers_.size());
     for (size_t i = 0; i < servers_.size(); ++i) {
       traffic_.emplace_back(env_.buffers(), plan_.shards[i], options_.compression, parts_.shards.size());
@@ -104,6 +111,7 @@ class RemoteStoreImpl final : public RemoteStore {
   Task<Result<void>> finish(JobEnd end, Deadline deadline) override { return servers_.finish(std::move(end), deadline); }
   void know_run(std::string id) override { options_.identity.run.id = std::move(id); }
   std::optional<JobEnd> job_end() const override { return servers_.job_end(); }
+  bool job_is_over() const override { return *ended_ || servers_.job_end(); }
 
  private:
   Task<Result<Ready>> attach_once(Deadline deadline);
@@ -128,6 +136,8 @@ class RemoteStoreImpl final : public RemoteStore {
   ShardPlan parts_;  // What bindings_ uses instead of plan_: a plan in which each part of a shard counts as a shard.
   RemoteStoreOptions options_;
   const bool paced_;  // True if trainers wait for each other (synchronous).
+  // True once job_ended() has returned true. Shared, since job_ended() runs on another thread.
+  const std::shared_ptr<std::atomic<bool>> ended_ = std::make_shared<std::atomic<bool>>(false);
   ServerLinks servers_;
   Bindings bindings_;
   RowPush row_push_;

@@ -32,13 +32,17 @@ TrainRun::TrainRun(TrainScope& scope, TrainerFolder& folder, const std::vector<s
 
 Task<Result<void>> TrainRun::run() {
   Result<cluster::Ready> ready = co_await recover();
+  end_.give_up_claim();
   if (ready) co_return co_await train(std::move(ready).value());
-  const bool job_is_over = setup_.servers && ready.error().kind() == ErrorKind::kCancelled;
-  if (job_is_over && !env_.interrupted().stop_requested()) {
+  if (ends_with_the_job(ready.error()) && !env_.interrupted().stop_requested()) {
     end_.came_too_late();
     co_return Result<void>{};
   }
   co_return std::move(ready).error();
+}
+
+bool TrainRun::ends_with_the_job(const Error& error) const {
+  return error.kind() == ErrorKind::kCancelled && !error.cause() && setup_.servers && setup_.servers->job_is_over();
 }
 
 Task<Result<void>> TrainRun::train(cluster::Ready ready) {
@@ -68,7 +72,7 @@ Task<Result<void>> TrainRun::train(cluster::Ready ready) {
     const LoopEnd before = *ended;
     ended = co_await loop.resume(std::move(closed).error());
     // True if the job ended while this worker, whose part of the training was done, tried to reach lost servers again.
-    const bool over = !ended && !scope_.leads() && ended.error().kind() == ErrorKind::kCancelled && !ended.error().cause();
+    const bool over = !ended && !scope_.leads() && ends_with_the_job(ended.error());
     if (over) ended = before;
     job_is_over_ = over;
   }
@@ -253,6 +257,7 @@ Result<void> TrainRun::move_inputs(const cluster::Ready& ready) {
 Task<Result<cluster::Ready>> TrainRun::recover() {
   const Deadline deadline = env_.after(scope_.ready_timeout());
   Duration back_off = kBackOffFirst;
+  std::string told;  // The newest error that was logged here. TrainingLoop logs why it recovers.
   for (;;) {
     if (scope_.leads() && !folder_.checkpoint_is_fresh()) {
       SHOAL_CO_TRY_VOID(co_await compute(env_, &TrainerFolder::reopen_checkpoint, &folder_));
@@ -261,6 +266,10 @@ Task<Result<cluster::Ready>> TrainRun::recover() {
     if (ready || ready.error().kind() != ErrorKind::kUnavailable || !setup_.store->lost()) co_return ready;
     if (env_.now() >= deadline) {
       co_return deadline_exceeded("waiting for the parameter servers: " + ready.error().message());
+    }
+    if (!begun_ && ready.error().message() != told) {
+      told = ready.error().message();
+      env_.log().warning("waiting for the parameter servers: " + told);
     }
     SHOAL_CO_TRY_VOID(co_await env_.sleep_for(back_off, env_.interrupted()));
     // While this worker waits for servers, the chief may have begun a run in model_dir: reads that run's id.

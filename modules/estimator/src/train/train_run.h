@@ -20,6 +20,9 @@ class TrainRun {
   Task<Result<void>> run();
   /// True if training may have made a step.
   bool has_begun() const { return begun_; }
+  /// True if run() failed with `error` since the job has ended without this task: a server, or the end mark in model_dir,
+  /// says so.
+  bool ends_with_the_job(const Error& error) const;
   /// The last weights, after a clean end of run(); null unless they were asked for (TrainRequest::keep_weights).
   std::shared_ptr<const TrainedWeights> weights() const { return weights_; }
 

@@ -110,8 +110,10 @@ Message make_control(BufferPool& pool, std::string_view verb, std::string_view t
                      std::span<const std::byte> payload = {});
 Result<Control> read_control(const Message& message);
 Message make_error(BufferPool& pool, const Error& error);
-/// The error that the message contains; InvalidArgument if the message is not a kError. (Not a Result<Error>, whose value
-/// and error would have the same type.)
+/// The error that the message contains; InvalidArgument if the message is not a kError. Cancelled, DeadlineExceeded and
+/// EndOfInput come as Unavailable (closing_reason() in channel.h), since they speak only of the process that sent them:
+/// otherwise a caller would believe that its own job has ended, for example, and would end with success. (Not a
+/// Result<Error>, whose value and error would have the same type.)
 Error read_error(const Message& message);
 
 // --- kWeights: built in place, once for each version, and shared by all recipients -----------------------------------

@@ -68,7 +68,8 @@ class BufferOwner {
 class BlockSource {
  public:
   virtual ~BlockSource() = default;
-  /// Returns a block aligned to 64 bytes, or null if there is no room; the pool then uses ordinary memory.
+  /// Returns a block aligned to 64 bytes, or null if there is no room; the pool then uses ordinary memory. May raise what
+  /// BufferPool::get() raises: get() passes it on.
   virtual std::byte* allocate(size_t bytes) = 0;
   virtual void free(std::byte* block, size_t bytes) = 0;
 };

@@ -43,8 +43,9 @@ struct ParameterServerOptions {
 };
 
 /// Serves until the chief says that the job has finished, or `job_ended` returns true. Errors: Unavailable (the address
-/// is taken; or an interrupt came, and the job did not end within 20 s), DeadlineExceeded (no task connected for
-/// ready_timeout), Cancelled (the server was asked to end early: it asked the chief for a checkpoint, and ended when
+/// is taken; or an interrupt came, and the job did not end within 20 s), Unavailable or FailedPrecondition (memory or threads
+/// ran out while the server changed its state, which is lost then), DeadlineExceeded (no task connected for ready_timeout),
+/// Cancelled (the server was asked to end early: it asked the chief for a checkpoint, and ended when
 /// there was one, or after 20 s).
 Task<Result<void>> run_parameter_server(Environment& env, ParameterServerOptions options);
 

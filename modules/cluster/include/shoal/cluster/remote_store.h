@@ -66,6 +66,9 @@ class RemoteStore : public Store {
   virtual Task<Result<void>> finish(JobEnd end, Deadline deadline) = 0;
   /// How the job ended; empty until a server has said so.
   virtual std::optional<JobEnd> job_end() const = 0;
+  /// True once this trainer knows that the job has ended: a server has said so, or RemoteStoreOptions::job_ended has
+  /// returned true.
+  virtual bool job_is_over() const = 0;
 };
 
 /// `plan` has one shard per server.
