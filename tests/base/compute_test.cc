@@ -6,6 +6,7 @@
 #include <memory>
 #include <string>
 
+#include "shoal/base/production.h"
 #include "shoal/base/virtual.h"
 
 namespace shoal {
@@ -29,13 +30,13 @@ struct Counter {
 };
 
 /// Counts how many live copies there are of what a lambda captured; below zero: something was destroyed twice.
-struct Counted {
-  explicit Counted(int* alive) : alive_(alive) { ++*alive_; }
-  Counted(const Counted& other) : alive_(other.alive_) { ++*alive_; }
-  Counted(Counted&& other) noexcept : alive_(other.alive_) { ++*alive_; }
-  Counted& operator=(const Counted&) = delete;
-  Counted& operator=(Counted&&) = delete;
-  ~Counted() { --*alive_; }
+struct Alive {
+  explicit Alive(int* alive) : alive_(alive) { ++*alive_; }
+  Alive(const Alive& other) : alive_(other.alive_) { ++*alive_; }
+  Alive(Alive&& other) noexcept : alive_(other.alive_) { ++*alive_; }
+  Alive& operator=(const Alive&) = delete;
+  Alive& operator=(Alive&&) = delete;
+  ~Alive() { --*alive_; }
   int* alive_;
 };
 
@@ -63,6 +64,18 @@ TEST(Compute, PassesOnTheErrorOfTheFunction) {
   EXPECT_EQ(env.run(compute(env, &Counter::refuse, &counter)).error(), not_found("no such counter"));
 }
 
+/// What a called function raises is an error of the task, as what it returns: the process goes on.
+TEST(Compute, AnErrorThatTheFunctionRaisesIsReturned) {
+  const auto raises = []() -> int { raise(invalid_argument("steps must be greater than 0")); };
+  VirtualWorld world;
+  Environment& env = world.add_task();
+  EXPECT_EQ(env.run(compute(env, raises)).error(), invalid_argument("steps must be greater than 0"));
+  for (const bool offload_inline : {false, true}) {
+    const auto production = make_production_environment({.offload_inline = offload_inline});
+    EXPECT_EQ(production->run(compute(*production, raises)).error(), invalid_argument("steps must be greater than 0"));
+  }
+}
+
 TEST(Compute, TakesFunctionsThatReturnNothingAndValuesThatOnlyMove) {
   VirtualWorld world;
   Environment& env = world.add_task();
@@ -84,7 +97,7 @@ TEST(Compute, IsCancelledWithoutACallWhenTheTaskWasKilled) {
   EXPECT_EQ(counter.calls, 0);
 }
 
-Task<Result<size_t>> lengths(Environment& env, Counted counted) {
+Task<Result<size_t>> lengths(Environment& env, Alive counted) {
   size_t sum = 0;
   for (int i = 0; i < 3; ++i) {
     const std::string text(100, 'x');  // It is on the heap, so that AddressSanitizer sees it freed twice.
@@ -99,7 +112,7 @@ TEST(Compute, DestroysWhatANamedLambdaCapturedOnce) {
   VirtualWorld world;
   Environment& env = world.add_task();
   int alive = 0;
-  EXPECT_EQ(env.run(lengths(env, Counted(&alive))).value(), 303u);
+  EXPECT_EQ(env.run(lengths(env, Alive(&alive))).value(), 303u);
   EXPECT_EQ(alive, 0);
 }
 

@@ -3,6 +3,7 @@
 #include <filesystem>
 
 #include "fixture.h"
+#include "shoal/estimator/run_cluster.h"
 
 namespace shoal::testing {
 namespace {
@@ -83,6 +84,40 @@ TEST(Estimator, SaysInItsHostsLogWhereItsTemporaryFolderIs) {
   EXPECT_EQ(::testing::internal::GetCapturedStderr(), "");
   EXPECT_EQ(place.log.count('W', "no model_dir was given; results go to the temporary folder " + estimator.model_dir()), 1);
   EXPECT_TRUE(std::filesystem::remove(estimator.model_dir()));
+}
+
+TEST(Estimator, LeavesNoTemporaryFolderThatIsEmpty) {  // CONTRACT TE-3
+  Place place;
+  const auto host = place.config().host();
+  std::string folder;
+  {
+    const Estimator estimator(counting_model, RunConfig().with_host(host));
+    folder = estimator.model_dir();
+    Estimator copy = estimator.with_config(RunConfig().with_host(host));
+    EXPECT_THROW(train_and_evaluate(copy, {.input_fn = endless, .max_steps = 0}, {.input_fn = endless}), Exception);
+    EXPECT_TRUE(std::filesystem::exists(folder));
+  }
+  EXPECT_FALSE(std::filesystem::exists(folder));
+  {
+    Estimator estimator(counting_model, RunConfig().with_host(host));
+    folder = estimator.model_dir();
+    estimator.train(endless, {.steps = 1});
+  }
+  EXPECT_TRUE(std::filesystem::exists(folder + "/model.ckpt-1.index"));
+  std::filesystem::remove_all(folder);
+}
+
+TEST(Estimator, RunsAsThreadsWithoutLeavingATemporaryFolderThatIsEmpty) {  // CONTRACT TE-3
+  std::string folder;
+  const auto outcomes = run_cluster(*cluster::parse_cluster_size("ps:1"), [&folder](const RunConfig& config) {
+    if (config.is_chief()) folder = *config.model_dir();
+    raise(invalid_argument("a wrong argument"));
+  });
+  for (const TaskOutcome& outcome : outcomes) {
+    EXPECT_FALSE(outcome.result);
+  }
+  EXPECT_FALSE(folder.empty());
+  EXPECT_FALSE(std::filesystem::exists(folder));
 }
 
 TEST(Estimator, CopiesItsParams) {

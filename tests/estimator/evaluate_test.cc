@@ -130,6 +130,38 @@ TEST(Evaluate, APointerThatLeadsNowhereIsDataLossNotAFreshModel) {
   refusal([&] { estimator.train(input); }, ErrorKind::kDataLoss);
 }
 
+/// Training finds the checkpoints of a folder whose list was lost, and so do those who only read (CONTRACT EST-11, CK-7).
+TEST(Evaluate, ALostListIsNoFolderWithoutCheckpoints) {
+  Place place;
+  place.estimator(linear_model, {.save_checkpoints_steps = 1})
+      .train([] { return line({1}).repeat().batch(1); }, {.steps = 3});
+  const InputFn input = [] { return labelled({1}).batch(1); };
+  const Metrics expected = place.estimator(linear_model).evaluate(input);
+  std::filesystem::remove(place.model_dir() + "/checkpoint");
+  place.log.clear();
+  const Estimator estimator = place.estimator(linear_model);
+  const auto warned = [&place] {
+    const int count = place.log.count('W', "/m/checkpoint is missing; the checkpoints in the folder are tried");
+    place.log.clear();
+    return count;
+  };
+  const Metrics found = estimator.evaluate(input);
+  EXPECT_EQ(found.integer("global_step"), 3);
+  EXPECT_EQ(found.at("loss"), expected.at("loss"));
+  EXPECT_EQ(warned(), 1);
+  EXPECT_EQ(estimator.latest_checkpoint(), place.model_dir() + "/model.ckpt-3");
+  EXPECT_EQ(warned(), 1);
+  EXPECT_FALSE(estimator.variable_names().empty());
+  EXPECT_EQ(warned(), 1);
+  EXPECT_TRUE(estimator.predict(input)->next());
+  EXPECT_EQ(warned(), 1);
+  write_file(place.model_dir() + "/model.ckpt-3.unlisted", "");  // A save that is not complete has made no checkpoint yet.
+  EXPECT_EQ(estimator.evaluate(input).integer("global_step"), 2);
+  write_file(place.model_dir() + "/model.ckpt-2.index", "damaged");
+  EXPECT_EQ(estimator.evaluate(input).integer("global_step"), 1);
+  EXPECT_EQ(place.log.count('W', "checkpoint model.ckpt-2 is passed over"), 1);
+}
+
 TEST(Evaluate, WritesOneRecordOfItsMetricsAndTheCheckpoint) {
   Place place;
   Estimator estimator = place.estimator(linear_model);

@@ -390,6 +390,8 @@ TEST(StepCounter, WarnsWhenTheGlobalStepStandsStill) {
   // The limit max_steps never triggers.
   EXPECT_EQ(std::count(hook->calls().begin(), hook->calls().end(), "after 0 (1)"), 30);
   EXPECT_EQ(place.log.count('W', "has stood at 0"), 1);
+  EXPECT_EQ(place.log.count('W', "which is never reached: the train_op does not advance the global step"), 1);
+  EXPECT_EQ(place.log.count('W', "repeat()"), 0) << "such an input would never end";
   EXPECT_THAT(retained(place.model_dir()), ElementsAre("model.ckpt-0"));
 }
 

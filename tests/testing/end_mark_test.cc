@@ -100,11 +100,28 @@ struct AfterTheEnd {
 
 TEST(EndMark, OfTheSameLauncherIsObeyed) {
   AfterTheEnd after;
-  after.add_all({.max_steps = 40}, "night 1");
+  after.add_all({.max_steps = {}}, "night 1");
   ASSERT_TRUE(after.world.run()) << after.world.report();
   expect_all_ended_well(after.world);
   EXPECT_LT(after.world.elapsed(), 90s) << after.world.report();  // The server gives a chief a minute to come back.
   EXPECT_EQ(after.world.count_log("was left by a run"), 0u);
+}
+
+/// A launch whose program trains on, to a larger max_steps: its chief does, and so none of the others takes the mark of the
+/// first part for the end.
+TEST(EndMark, OfTheSameLauncherIsNotTheEndOfALaunchThatTrainsOn) {
+  AfterTheEnd after;
+  after.add_all({.max_steps = 40}, "night 1");
+  after.world.add_task("chief 0", kCluster + R"({"type": "chief", "index": 0}})", SmallJob{.max_steps = 40}, after.config);
+  after.world.set_shoal_run("chief 0", "night 1");
+  after.world.start_late("chief 0", 600s);
+  after.world.run_for(500s);
+  for (const char* task : {"worker 0", "ps 0", "evaluator 0"}) {
+    EXPECT_TRUE(after.world.running(task)) << after.world.report();
+  }
+  ASSERT_TRUE(after.world.run()) << after.world.report();
+  expect_all_ended_well(after.world);
+  EXPECT_GE(mark_in(after.world).value().global_step, 40);
 }
 
 /// A cluster of a launcher's run "night 1" that was interrupted, or came to the end of its input; then its chief is started
@@ -155,12 +172,23 @@ TEST(EndMark, OfTheEndOfItsInputSendsItsOwnChiefHome) {
   EXPECT_EQ(mark.global_step, 32);
 }
 
+/// The servers of a finished job are gone, and a chief that is started again waits for them no longer than it was told.
+TEST(EndMark, AChiefInAFinishedFolderWaitsForNoServerLongerThanTheTimeout) {  // CONTRACT DI-3, FA-3
+  AfterTheEnd after(2);
+  after.world.add_task("chief 0", kCluster + R"({"type": "chief", "index": 0}})", SmallJob{.max_steps = 20}, after.config);
+  after.world.start_late("chief 0", 10s);
+  ASSERT_TRUE(after.world.run()) << after.world.report();
+  expect_all_ended_well(after.world);
+  EXPECT_LT(after.world.elapsed(), 15s) << after.world.report();
+}
+
 TEST(EndMark, OfAnInterruptIsNoMatterToTheChiefOfAnotherRun) {
   for (const std::string run : {"night 2", ""}) {
     ChiefAfterTheEnd after(run);
-    // The chief waits for servers, which are not there.
+    // The chief waits for servers, which are not there. Until they let it lead it changes nothing (CONTRACT FA-11).
     EXPECT_EQ(after.world.exit_status("chief 0"), 5) << after.world.report();
-    EXPECT_EQ(mark_in(after.world), std::nullopt) << "run '" << run << "'";
+    EXPECT_EQ(after.world.count_log("(SHOAL_RUN) has ended"), 0u) << "run '" << run << "'";
+    EXPECT_EQ(mark_in(after.world).value().run, 1) << "run '" << run << "'";
   }
 }
 
@@ -199,7 +227,7 @@ TEST(EndMark, ThatMeetsMaxStepsIsObeyed) {
 }
 
 TEST(EndMark, IsObeyedByAServerThatIsAlone) {
-  for (const auto& [max_steps, shoal_run] : std::map<int64_t, std::string>{{20, ""}, {40, "night 1"}}) {
+  for (const auto& [shoal_run, max_steps] : std::map<std::string, std::optional<int64_t>>{{"", 20}, {"night 1", {}}}) {
     AfterTheEnd after;
     after.add("ps 0", kServer, {.max_steps = max_steps}, shoal_run);
     ASSERT_TRUE(after.world.run()) << after.world.report();
@@ -216,9 +244,14 @@ TEST(EndMark, OfAnEarlierRunEndsAWaitWithoutAChief) {
   expect_all_ended_well(after.world);
   EXPECT_GT(after.world.elapsed(), 100s);
   EXPECT_LT(after.world.elapsed(), 220s) << after.world.report();  // The server is alone once the worker has gone.
-  EXPECT_EQ(
-      after.world.count_log("was left by a run that ended at global step 20; without a chief this task ends in 100 s"), 2u)
+  EXPECT_EQ(after.world.count_log("was left by a run that ended at global step 20; without a chief this task ends in 98 s"),
+            2u)
       << after.world.report();  // The server, which had company, does not say so.
+  EXPECT_EQ(
+      after.world.count_log("no chief has come within 98 s: this task ends, since /shared/model was left by a run that "
+                            "ended at global step 20 (max_steps)"),
+      3u)
+      << after.world.report();
 }
 
 TEST(EndMark, OfAnEarlierRunEndsTheWaitOfAServerThatIsAlone) {
@@ -227,7 +260,8 @@ TEST(EndMark, OfAnEarlierRunEndsTheWaitOfAServerThatIsAlone) {
   ASSERT_TRUE(after.world.run()) << after.world.report();
   EXPECT_EQ(after.world.exit_status("ps 0"), 0) << after.world.report();
   EXPECT_NEAR(to_seconds(after.world.elapsed()), 108, 2);
-  EXPECT_EQ(after.world.count_log("without a chief this task ends in 100 s"), 1u);
+  EXPECT_EQ(after.world.count_log("without a chief this task ends in 48 s"), 1u) << after.world.report();
+  EXPECT_EQ(after.world.count_log("no chief has come within 98 s: this task ends"), 1u) << after.world.report();
 }
 
 TEST(EndMark, KeepsNoServerFromWaitingForALateChief) {

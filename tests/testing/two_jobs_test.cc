@@ -2,6 +2,8 @@
 // Two jobs at one address are told apart (CONTRACT RU-6, DI-4), in virtual time.
 #include <gmock/gmock.h>
 
+#include <map>
+
 #include "shoal/checkpoint/end_mark.h"
 #include "shoal/checkpoint/run_file.h"
 #include "shoal/testing/world.h"
@@ -91,17 +93,74 @@ TEST(TwoJobs, AChiefWithAnotherFolderDoesNotTakeTheWeightsOver) {
   EXPECT_THAT(world.outcome("worker of a").error().message(), HasSubstr("two jobs at one address"));
 }
 
-TEST(TwoJobs, AChiefIsRefusedWhileTheOtherLivesWithBothNames) {
+/// The files of a folder and their bytes, without the lock, which names who locked it last.
+std::map<std::string, std::string> files_in(World& world, const std::string& folder) {
+  std::map<std::string, std::string> files;
+  for (const std::string& path : world.shared().paths()) {
+    const std::string full = "/" + path;
+    if (!full.starts_with(folder + "/") || full.ends_with("/training_lock")) continue;
+    files[full] = value_or_raise(world.shared().read_all(full, uint64_t(1) << 24));
+  }
+  return files;
+}
+
+/// Two chiefs for one set of servers, where the second has a finished folder of its own (CONTRACT FA-11).
+TEST(TwoJobs, AChiefIsRefusedWhileTheOtherLivesWithBothNamesAndItsFolderStaysAsItWas) {
+  TwoJobs jobs;
+  World& world = jobs.world;
+  jobs.add("a", "chief of a", task_of("chief"));
+  world.add_process("b before", SmallJob{.max_steps = 20}, TwoJobs::config("/shared/b"));
+  std::map<std::string, std::string> before;
+  world.at(5s, [&] {
+    EXPECT_TRUE(world.outcome("b before").has_value());
+    before = files_in(world, "/shared/b");
+    world.start_second("chief of a", "/shared/b");
+  });
+  ASSERT_TRUE(world.run()) << world.report();
+  EXPECT_TRUE(before.contains("/shared/b/training_finished"));
+  EXPECT_EQ(files_in(world, "/shared/b"), before);
+  EXPECT_EQ(world.exit_status("chief of a"), 0) << world.report();
+  ASSERT_EQ(world.exit_status("chief of a elsewhere"), 1) << world.report();
+  EXPECT_THAT(world.outcome("chief of a elsewhere").error().message(),
+              AllOf(HasSubstr(run_in(world, "/shared/a")), HasSubstr(run_in(world, "/shared/b")),
+                    HasSubstr("model_dir /shared/a"), HasSubstr("model_dir /shared/b")));
+}
+
+TEST(TwoJobs, AChiefThatIsRefusedLeavesNothingInAFreshFolder) {  // CONTRACT FA-11
   TwoJobs jobs;
   World& world = jobs.world;
   jobs.add("a", "chief of a", task_of("chief"));
   world.at(5s, [&world] { world.start_second("chief of a", "/shared/b"); });
   ASSERT_TRUE(world.run()) << world.report();
   EXPECT_EQ(world.exit_status("chief of a"), 0) << world.report();
-  ASSERT_EQ(world.exit_status("chief of a elsewhere"), 1) << world.report();
-  EXPECT_THAT(world.outcome("chief of a elsewhere").error().message(),
-              AllOf(HasSubstr(run_in(world, "/shared/a")), HasSubstr(run_in(world, "/shared/b")),
-                    HasSubstr("model_dir /shared/a"), HasSubstr("model_dir /shared/b")));
+  EXPECT_EQ(world.exit_status("chief of a elsewhere"), 1) << world.report();
+  EXPECT_TRUE(files_in(world, "/shared/b").empty());
+}
+
+/// What a chief holds while it builds its model, it holds until it trains: another chief that comes meanwhile is refused,
+/// however long that takes.
+TEST(TwoJobs, AChiefThatStillBuildsItsModelHasItsServersAlready) {
+  TwoJobs jobs({.work = 50ms});
+  World& world = jobs.world;
+  RunConfigOptions config = TwoJobs::config("/shared/a");
+  config.ready_timeout_secs = 20;
+  world.add_task(
+      "slow chief", task_of("chief"),
+      [&world](RunConfig own) {
+        Estimator estimator(
+            [&world](const Features& features, const Labels& labels, Mode mode, const Params& params, const RunConfig& at) {
+              if (mode == Mode::kTrain) world.spend("slow chief", 60s);
+              return small_model(features, labels, mode, params, at);
+            },
+            std::move(own));
+        train_and_evaluate(estimator, {.input_fn = training_data, .max_steps = 40}, {.input_fn = test_data});
+      },
+      config);
+  world.at(40s, [&world] { world.start_second("slow chief", "/shared/b"); });
+  ASSERT_TRUE(world.run()) << world.report();
+  EXPECT_EQ(world.exit_status("slow chief"), 0) << world.report();
+  EXPECT_EQ(world.exit_status("slow chief elsewhere"), 1) << world.report();
+  EXPECT_TRUE(files_in(world, "/shared/b").empty());
 }
 
 TEST(TwoJobs, StartsOfOtherNamesAreRefusedBeforeAnyModel) {

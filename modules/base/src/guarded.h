@@ -21,14 +21,28 @@ inline void run_guarded(Work& work, [[maybe_unused]] const char* what) noexcept 
 #endif
 }
 
-/// Like run_guarded(), for work whose result a coroutine awaits. If memory, threads or descriptors run out, returns this
-/// error, which the coroutine then gets.
+#if defined(__cpp_exceptions)
+/// The error of the exception that is being handled, if raise() threw it; nothing for any other exception.
+inline std::optional<Error> raised_error() {
+  try {
+    throw;
+  } catch (const Exception& raised) {
+    return raised.error();
+  } catch (...) {
+    return std::nullopt;
+  }
+}
+#endif
+
+/// Like run_guarded(), for work whose result a coroutine awaits. If the work raises an error, or memory, threads or
+/// descriptors run out, returns this error, which the coroutine then gets.
 inline Result<void> run_awaited(Work& work, [[maybe_unused]] const char* what) noexcept {
 #if defined(__cpp_exceptions)
   try {
     work();
   } catch (...) {
     if (std::optional<Error> error = exhaustion_of_current_exception(what)) return *std::move(error);
+    if (std::optional<Error> error = raised_error()) return *std::move(error);
     died_of_current_exception(what);
   }
 #else

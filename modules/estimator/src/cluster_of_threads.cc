@@ -119,7 +119,11 @@ std::vector<TaskOutcome> run_cluster_of_threads(const cluster::ClusterSize& size
                                    .stop_also = options.stop,
                                    .leave = host.leave});
   check_transport(*env, transports, options);
-  if (!options.model_dir) options.model_dir = value_or_raise(make_temporary_model_dir(*env));
+  TemporaryModelDir temporary;
+  if (!options.model_dir) {
+    temporary = value_or_raise(make_temporary_model_dir(*env, options.storage));
+    options.model_dir = temporary.path;
+  }
   ThreadedCluster cluster(*env, body);
   auto task_host = std::make_shared<TaskHost>(host);
   task_host->report = [&cluster, report = host.report](const TaskReport& done) {

@@ -19,6 +19,7 @@
 namespace shoal {
 namespace {
 
+/// The model_dir that was given; empty if there is none.
 Result<std::string> resolve_model_dir(const RunConfig& config, const std::optional<std::string>& given) {
   if (given && given->empty()) return invalid_argument("Estimator: model_dir must not be the empty string");
   if (given && config.model_dir() && *given != *config.model_dir()) {
@@ -36,10 +37,20 @@ Result<std::string> resolve_model_dir(const RunConfig& config, const std::option
                             " needs a model_dir that all tasks of the job can see; give one "
                             "by --model-dir, in the RunConfig, the Estimator or TF_CONFIG");
   }
-  // A parameter server writes nothing there, and neither does a program that only measures its input.
-  if (config.task_type() == cluster::kPsRole || host_of(config).measure_input) return std::string();
-  const std::shared_ptr<Environment> env = make_call_environment(config);
-  return make_temporary_model_dir(*env);
+  return std::string();
+}
+
+/// The storage of `env`, for as long as the result lives. An environment that belongs to the program or the task is kept
+/// alive; one that was made for this call is not, since it has threads.
+std::shared_ptr<Storage> storage_for_later(const RunConfig& config, const std::shared_ptr<Environment>& env) {
+  const bool is_given = config.own_environment() || host_of(config).environment;
+  return is_given ? std::shared_ptr<Storage>(env, &env->storage()) : config.storage();
+}
+
+/// True if the estimator needs a folder and was given none. A parameter server writes nothing there, and neither does a
+/// program that only measures its input.
+bool needs_temporary_folder(const RunConfig& config, const std::string& model_dir) {
+  return model_dir.empty() && config.task_type() != cluster::kPsRole && !host_of(config).measure_input;
 }
 
 /// Runs `work` in the environment of the task that makes this call, or in a new environment if no task makes it.
@@ -81,6 +92,12 @@ Result<Estimator> Estimator::try_make(ModelFn model_fn, RunConfig config, Params
   made.params_ = std::move(params);
   if (!made.model_fn_) return invalid_argument("Estimator: a model_fn is required");
   SHOAL_TRY(made.model_dir_, resolve_model_dir(made.config_, model_dir));
+  if (needs_temporary_folder(made.config_, made.model_dir_)) {
+    const std::shared_ptr<Environment> env = make_call_environment(made.config_);
+    SHOAL_TRY(TemporaryModelDir temporary, make_temporary_model_dir(*env, storage_for_later(made.config_, env)));
+    made.model_dir_ = std::move(temporary.path);
+    made.temporary_model_dir_ = std::move(temporary.remover);
+  }
   return made;
 }
 
@@ -206,7 +223,11 @@ Result<Tensor> Estimator::try_variable_value(const std::string& name) const {
 std::optional<std::string> Estimator::latest_checkpoint() const { return value_or_raise(try_latest_checkpoint()); }
 
 Result<std::optional<std::string>> Estimator::try_latest_checkpoint() const {
-  return in_environment(config_, [&](Environment& env) { return checkpoint::latest(env.storage(), model_dir_); });
+  return in_environment(config_, [&](Environment& env) -> Result<std::optional<std::string>> {
+    const auto warn = [&env](const std::string& sentence) { env.log().warning(sentence); };
+    SHOAL_TRY(const auto reader, checkpoint::open_newest(env.storage(), model_dir_, warn));
+    return reader ? std::optional(reader->prefix()) : std::nullopt;
+  });
 }
 
 std::string Estimator::eval_dir(const std::optional<std::string>& name) const { return eval_folder(model_dir_, name); }

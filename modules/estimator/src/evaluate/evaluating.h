@@ -21,7 +21,7 @@ Result<void> check_obstacles(const Estimator& estimator, const EvalSpec& spec);
 /// Returns when the next evaluation may start at the earliest (EvalSpec::throttle_secs), if the one before started at
 /// `started`. The last step of training is evaluated without regard to this.
 inline SteadyTime throttled_until(const EvalSpec& spec, SteadyTime started) {
-  return started + std::chrono::seconds(spec.throttle_secs);
+  return started + seconds_to_duration(double(spec.throttle_secs));  // More than a century is a century.
 }
 
 class Evaluating {

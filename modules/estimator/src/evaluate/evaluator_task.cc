@@ -48,6 +48,7 @@ class EvaluatorTask {
   Result<void> look();
   Result<void> look_at_run();
   Result<EvalStatus> look_for_checkpoint();
+  Result<std::optional<std::string>> newest_checkpoint();
   Result<EvalStatus> evaluate(const std::string& prefix);
   Result<EvalStatus> count_damage(const std::string& damaged, const Error& error);
   bool may_be_of_before(const std::string& prefix, const Error& error);
@@ -80,7 +81,7 @@ class EvaluatorTask {
 };
 
 Task<Result<std::optional<Metrics>>> EvaluatorTask::run() {
-  SHOAL_CO_TRY_VOID(co_await wait_until(env_.after(std::chrono::seconds(options_.spec.start_delay_secs))));
+  SHOAL_CO_TRY_VOID(co_await wait_until(env_.after(seconds_to_duration(double(options_.spec.start_delay_secs)))));
   ended_in_delay_ = mark_.has_value();
   while (!env_.interrupted().stop_requested()) {
     const SteadyTime started = env_.now();
@@ -157,9 +158,16 @@ Result<void> EvaluatorTask::look_at_run() {
                              ": the folder was removed, moved or replaced while the evaluator was at work; start it again");
 }
 
+/// The prefix of the newest checkpoint; nothing if there is none yet.
+Result<std::optional<std::string>> EvaluatorTask::newest_checkpoint() {
+  const auto warn = [this](const std::string& sentence) { env_.log().warning_once(sentence, sentence); };
+  SHOAL_TRY(const auto reader, checkpoint::open_newest(env_.storage(), options_.estimator.model_dir(), warn));
+  return reader ? std::optional(reader->prefix()) : std::nullopt;
+}
+
 Result<EvalStatus> EvaluatorTask::look_for_checkpoint() {
   SHOAL_TRY_VOID(read_mark());
-  auto newest = checkpoint::latest(env_.storage(), options_.estimator.model_dir());
+  Result<std::optional<std::string>> newest = newest_checkpoint();
   if (!newest && newest.error().kind() == ErrorKind::kDataLoss) {
     const std::string which = newest.error().message();
     return count_damage(which, newest.error());

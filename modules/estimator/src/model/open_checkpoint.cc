@@ -8,7 +8,8 @@ namespace shoal {
 Result<std::unique_ptr<checkpoint::Reader>> open_checkpoint(Environment& env, const std::string& model_dir,
                                                             const std::optional<std::string>& prefix) {
   if (prefix) return checkpoint::Reader::open(env.storage(), *prefix);
-  auto newest = checkpoint::open_latest(env.storage(), model_dir);
+  const auto warn = [&env](const std::string& sentence) { env.log().warning(sentence); };
+  auto newest = checkpoint::open_newest(env.storage(), model_dir, warn);
   if (newest) return newest;
   env.log().error("checkpoint: " + newest.error().message());
   return data_loss(newest.error().message());

@@ -10,7 +10,8 @@
 namespace shoal {
 
 /// Opens the checkpoint that evaluation and prediction use: `prefix`, else the newest one of `model_dir`, else null (the
-/// initialized model is used). DataLoss if the `checkpoint` file leads to no checkpoint that can be loaded.
+/// initialized model is used). If the `checkpoint` file is missing, warns, and opens the newest intact checkpoint that is in
+/// the folder, as training would. DataLoss if the file leads to no checkpoint that can be loaded, or none is intact.
 Result<std::unique_ptr<checkpoint::Reader>> open_checkpoint(Environment& env, const std::string& model_dir,
                                                             const std::optional<std::string>& prefix);
 

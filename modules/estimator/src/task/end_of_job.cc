@@ -2,6 +2,8 @@
 #include "task/end_of_job.h"
 
 #include <algorithm>
+#include <cmath>
+#include <utility>
 
 #include "task/task_network.h"
 
@@ -12,7 +14,15 @@ namespace {
 // the mark as valid this long before ready_timeout_secs are over, and so ends without an error.
 constexpr auto kBeforeGivingUp = std::chrono::seconds(2);
 
+/// "98 s"
+std::string whole_seconds(Duration time) { return std::to_string(std::llround(to_seconds(time))) + " s"; }
+
 }  // namespace
+
+bool ends_launch(const checkpoint::EndMark& mark, const std::string& shoal_run, const std::optional<int64_t>& max_steps) {
+  if (shoal_run.empty() || mark.shoal_run != shoal_run) return false;
+  return mark.reason != checkpoint::EndReason::kMaxSteps || !max_steps || mark.global_step >= *max_steps;
+}
 
 EndOfJob::EndOfJob(Environment& env, RunConfig config, std::string model_dir, std::optional<int64_t> max_steps,
                    NewMarks new_marks)
@@ -34,17 +44,24 @@ Result<std::optional<checkpoint::EndMark>> EndOfJob::look() {
 bool EndOfJob::obeys(const checkpoint::EndMark& mark) {
   if (max_steps_ && mark.global_step >= *max_steps_) return true;
   const std::string& own = host_of(config_).shoal_run;
-  if (!own.empty() && mark.shoal_run == own) return true;
+  if (ends_launch(mark, own, max_steps_)) return true;
   // An end mark with the SHOAL_RUN of another job is old, even if this task did not see it at its start: a slow file system
   // may show a file late.
   const bool others = !own.empty() && !mark.shoal_run.empty();
   if (new_marks_ == NewMarks::kObeyed && mark != at_start_ && !others) return true;
-  const Duration patience = seconds_to_duration(config_.ready_timeout_secs());
-  if (env_.now() - started_ >= patience - std::min<Duration>(kBeforeGivingUp, patience / 2)) return true;
-  env_.log().warning_once("old mark", "waiting for the chief: " + model_dir_ +
-                                          " was left by a run that ended at global step " +
-                                          std::to_string(mark.global_step) + "; without a chief this task ends in " +
-                                          std::to_string(int64_t(to_seconds(patience))) + " s");
+  const Duration timeout = seconds_to_duration(config_.ready_timeout_secs());
+  const Duration patience = timeout - std::min<Duration>(kBeforeGivingUp, timeout / 2);
+  const std::string left = model_dir_ + " was left by a run that ended at global step " + std::to_string(mark.global_step);
+  const SteadyTime now = env_.now();
+  if (now >= started_ + patience) {
+    if (!std::exchange(gave_up_, true)) {
+      env_.log().info("no chief has come within " + whole_seconds(patience) + ": this task ends, since " + left + " (" +
+                      std::string(checkpoint::to_string(mark.reason)) + ")");
+    }
+    return true;
+  }
+  env_.log().warning_once("old mark", "waiting for the chief: " + left + "; without a chief this task ends in " +
+                                          whole_seconds(started_ + patience - now));
   return false;
 }
 

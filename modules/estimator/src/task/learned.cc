@@ -49,7 +49,7 @@ class LearnedFile {
   /// Logs that the value in the file was made by an earlier start that saved no checkpoint. That start may have failed
   /// because of the data from which it made the value.
   void tell_if_unused() const {
-    const auto newest = checkpoint::latest(env_.storage(), *config_.model_dir());
+    const auto newest = checkpoint::open_newest(env_.storage(), *config_.model_dir(), nullptr);
     if (!newest || *newest) return;  // A checkpoint exists, or cannot be read, which training reports later.
     env_.log().info("learned " + name_ +
                     " was made by an earlier start, which saved no checkpoint; to have it made again from the present "

@@ -125,14 +125,20 @@ std::shared_ptr<Environment> make_environment(const RunConfig& config, bool may_
 std::shared_ptr<Environment> make_task_environment(const RunConfig& config) { return make_environment(config, true); }
 std::shared_ptr<Environment> make_call_environment(const RunConfig& config) { return make_environment(config, false); }
 
-Result<std::string> make_temporary_model_dir(Environment& env) {
+Result<TemporaryModelDir> make_temporary_model_dir(Environment& env, std::shared_ptr<Storage> storage) {
   const std::string& above = env.process().temporary_folder;
   if (!env.storage().exists(above))
     static_cast<void>(env.storage().make_folders(above));  // If this fails, the next call reports the error.
   auto folder = env.storage().make_temporary_folder(join_path(above, "shoal-"));
   if (!folder) return failed_precondition("no temporary model_dir can be made: " + folder.error().message());
   env.log().warning("no model_dir was given; results go to the temporary folder " + *folder);
-  return folder;
+  struct Remover {
+    ~Remover() { static_cast<void>(storage->remove(path)); }  // Fails if there is anything in the folder.
+    std::shared_ptr<Storage> storage;
+    std::string path;
+  };
+  if (!storage) storage = make_file_storage();
+  return TemporaryModelDir{*folder, std::shared_ptr<const void>(new Remover{std::move(storage), *folder})};
 }
 
 StopToken stop_of_program(const RunConfig& config) {

@@ -46,8 +46,15 @@ StopToken stop_of_program(const RunConfig& config);
 /// decides when it ends.
 StopToken stop_of_call(const RunConfig& config);
 
-/// Makes a folder for a run without a model_dir, and logs its path.
-Result<std::string> make_temporary_model_dir(Environment& env);
+/// The temporary folder of a run without a model_dir.
+struct TemporaryModelDir {
+  std::string path;
+  /// Its destructor removes the folder if the folder is empty: if an argument was wrong, say, so that nothing was written.
+  std::shared_ptr<const void> remover;
+};
+/// Makes a folder for a run without a model_dir, and logs its path. `storage` is the program's own (RunConfig::storage());
+/// null: the file system.
+Result<TemporaryModelDir> make_temporary_model_dir(Environment& env, std::shared_ptr<Storage> storage);
 /// A copy of `config` whose calls (evaluate, export_model, ...) run in `env`. The exporters of a task get an Estimator with
 /// this config.
 RunConfig with_environment(const RunConfig& config, std::shared_ptr<Environment> env);

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/train_end.h"
 
+#include <algorithm>
+
 #include "shoal/base/compute.h"
 #include "shoal/checkpoint/manifest.h"
 #include "task/task_network.h"
@@ -15,6 +17,16 @@ constexpr auto kGiveWayTimeout = std::chrono::seconds(5);
 constexpr auto kToldBeforeTimeout = std::chrono::seconds(15);
 
 }  // namespace
+
+Task<Result<void>> TrainEnd::claim_servers() {
+  SHOAL_CO_TRY_VOID(make_store_without_plan(scope_.ready_timeout()));
+  if (folder_.is_run_known()) alone_->know_run(scope_.run.id);
+  co_return co_await alone_->connect(scope_.env.after(scope_.ready_timeout()));
+}
+
+Task<Result<void>> TrainEnd::keep_claim(StopToken stop) { return alone_->stay(std::move(stop)); }
+
+void TrainEnd::give_up_claim() { alone_.reset(); }
 
 void TrainEnd::reached(const LoopEnd& end, bool input_resumed) {
   end_ = end;
@@ -128,6 +140,8 @@ Task<Result<void>> TrainEnd::interrupted(bool began) {
   } else {
     scope_.env.log().info("interrupted before training began");
   }
+  // A chief that still waits for its servers has not begun. It does now, since its evaluator looks for the end mark.
+  SHOAL_CO_TRY_VOID(co_await compute(scope_.env, &TrainerFolder::begin, &folder_));
   SHOAL_CO_TRY_VOID(co_await compute(scope_.env, &TrainEnd::finish_folder, this));
   if (!scope_.distributed()) co_return Result<void>{};
   cluster::JobEnd end = clean_end();
@@ -176,8 +190,7 @@ Result<void> TrainEnd::write_end_mark() {
   return folder_.write_end_mark(int64_t(end_.global_step), end_.reason, last_checkpoint());
 }
 
-/// Makes a RemoteStore without a model, only to tell the servers that the job has ended. If an earlier chief has told them,
-/// the servers may be gone already.
+/// Makes a RemoteStore without a model: it can claim the servers, and tell them that the job has ended.
 Result<void> TrainEnd::make_store_without_plan(Duration patience) {
   const RunConfig& config = scope_.config();
   cluster::ShardPlan plan;
@@ -188,11 +201,15 @@ Result<void> TrainEnd::make_store_without_plan(Duration patience) {
                                       .link = std::move(link),
                                       .ready_timeout = patience,
                                       .job_ended = {}};
+  scope_.incarnation = options.identity.incarnation;
   alone_ = cluster::make_remote_store(scope_.env, std::move(plan), std::move(options));
   return {};
 }
 
+/// Tells the servers of the end, until `patience` is over. Servers that this task has not trained with may be gone, or may
+/// never have been there: for these it waits no longer than ready_timeout_secs.
 Task<Result<void>> TrainEnd::announce(cluster::JobEnd end, Duration patience) {
+  if (!setup_) patience = std::min(patience, scope_.ready_timeout());
   if (!has_servers()) SHOAL_CO_TRY_VOID(make_store_without_plan(patience));
   if (scope_.leads()) {
     Result<void> told = co_await servers()->finish(std::move(end), scope_.env.after(patience));
@@ -229,10 +246,13 @@ void TrainEnd::say_how_it_ended() {
   scope_.env.log().info("training finished" + at + " (" + reason + ")");
   const std::optional<int64_t>& max_steps = folder_.max_steps();
   const bool short_of_it = max_steps && end_.iterations > 0 && int64_t(end_.global_step) < *max_steps;
-  if (scope_.leads() && short_of_it && end_.reason == checkpoint::EndReason::kEndOfInput) {
-    scope_.env.log().warning("the training input has ended before step " + std::to_string(*max_steps) +
-                             "; repeat() makes as many passes over it as that takes");
-  }
+  if (!scope_.leads() || !short_of_it || end_.reason != checkpoint::EndReason::kEndOfInput) return;
+  // Without a step that advances, an input that repeats would never end.
+  const bool advances = !setup_ || setup_->model->spec().train_op->advances_global_step;
+  scope_.env.log().warning("the training input has ended before step " + std::to_string(*max_steps) +
+                           (advances ? "; repeat() makes as many passes over it as that takes"
+                                     : ", which is never reached: the train_op does not advance the global step, so "
+                                       "max_steps does not end the training"));
 }
 
 }  // namespace shoal

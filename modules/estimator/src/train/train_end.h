@@ -18,6 +18,14 @@ class TrainEnd {
  public:
   TrainEnd(TrainScope& scope, TrainerFolder& folder) : scope_(scope), folder_(folder) {}
 
+  /// For a chief, before it writes to its folder: asks all servers to let it lead, and waits for those that are not there
+  /// yet. Unavailable if another chief leads one of them, and is alive; the error names it. The servers keep the place for
+  /// this process until give_up_claim().
+  Task<Result<void>> claim_servers();
+  /// Shows the servers that claim_servers() asked, until `stop`, that this process is alive.
+  Task<Result<void>> keep_claim(StopToken stop);
+  /// Called once the connections of the set-up lead the servers, or have failed to.
+  void give_up_claim();
   /// Called after the set-up. From then on this object also tells the servers, if there are any, that the task ends.
   /// `setup` outlives this object.
   void take(TrainSetup& setup) { setup_ = &setup; }
@@ -65,8 +73,9 @@ class TrainEnd {
 
   TrainScope& scope_;
   TrainerFolder& folder_;
-  TrainSetup* setup_ = nullptr;                  // Null before take(): training may end before its set-up.
-  std::unique_ptr<cluster::RemoteStore> alone_;  // Used if setup_ is null: it only tells the servers of the end.
+  TrainSetup* setup_ = nullptr;  // Null before take(): training may end before its set-up.
+  // Connections without a model. Used if setup_ is null: they claim the servers, and tell them of the end.
+  std::unique_ptr<cluster::RemoteStore> alone_;
   LoopEnd end_;
 };
 

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
 /// The state that all parts of one training run share.
+#include <optional>
+
 #include "hooks/loop_context.h"
 #include "shoal/cluster/run_identity.h"
 #include "train/train_request.h"
@@ -19,6 +21,10 @@ struct TrainScope {
   /// True if the servers have the model of another run, to which this task does not belong. If this task fails, it then
   /// does not report its failure to the servers.
   bool is_stranger = false;
+
+  /// Set by a chief that has asked the servers to let it lead: the number by which they know this process. All its
+  /// connections state the same one, since servers take a chief of another number for a second chief.
+  std::optional<uint64_t> incarnation = {};
 
   Environment& env;
   const TrainRequest& request;

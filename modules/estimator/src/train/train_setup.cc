@@ -209,6 +209,7 @@ Result<std::unique_ptr<cluster::RemoteStore>> make_remote_store(TrainScope& scop
                                       .by_rows = {},
                                       .allow_non_finite = config.allow_non_finite(),
                                       .observer = host_of(config).observer};
+  if (scope.incarnation) options.identity.incarnation = *scope.incarnation;
   const Meaning& meaning = model.graph().meaning();
   const ModelRules rules = rules_of(model.spec().loss, *model.spec().train_op);
   options.identity.fingerprint = fold_in(fold_in(model.graph().fingerprint(), meaning.hash()), encode_rules(rules));

@@ -23,6 +23,8 @@ class TrainTask {
 
  private:
   Task<Result<TrainOutcome>> run_steps();
+  Task<Result<bool>> claim_and_set_up();
+  Task<Result<bool>> set_up();
 
   TrainScope scope_;
   TrainerFolder folder_;
@@ -39,6 +41,12 @@ Task<Result<TrainOutcome>> TrainTask::run() {
   if (outcome) co_return outcome;
   co_await end_.fail(outcome.error());
   if (!is_interrupt(outcome.error())) co_return outcome;
+  const bool asked = scope_.env.interrupted().stop_requested() || scope_.env.leaving().stop_requested();
+  if (!asked && !(run_ && run_->ends_with_the_job(outcome.error()))) {
+    co_return unavailable(
+        "training was cut short, although no one has asked this task to end, and its job has not ended: " +
+        outcome.error().message() + "; start the task again, and it goes on from the newest checkpoint");
+  }
   const bool began = run_ && run_->has_begun();
   if (scope_.env.leaving().stop_requested()) {
     scope_.env.sometimes("trainer.gave_way");
@@ -69,21 +77,13 @@ Task<Result<TrainOutcome>> TrainTask::run_steps() {
     outcome.nothing_to_do = true;
     co_return outcome;
   }
-  const bool bounded = folder_.max_steps().has_value();
-  ResumableInput* typed = nullptr;  // The first input that has elements; the model is built for their types.
-  for (const auto& input : inputs_) {
-    SHOAL_CO_TRY_VOID(co_await compute(env, &ResumableInput::open, input.get(), bounded));
-    if (!typed && input->types()) typed = input.get();
-  }
-  if (!typed) {
+  const bool claims = scope_.distributed() && scope_.leads();
+  Task<Result<bool>> setting_up = claims ? claim_and_set_up() : set_up();
+  SHOAL_CO_TRY(const bool has_input, co_await std::move(setting_up));
+  if (!has_input) {
     SHOAL_CO_TRY_VOID(co_await end_.without_input());
     co_return end_.outcome();
   }
-  if (scope_.request.before_training) {
-    SHOAL_CO_TRY_VOID(co_await compute(env, scope_.request.before_training));
-  }
-  SHOAL_CO_TRY(TrainSetup setup, co_await set_up_training(scope_, folder_, *typed));
-  run_.emplace(scope_, folder_, inputs_, end_, std::move(setup));
   SHOAL_CO_TRY_VOID(co_await run_->run());
   if (scope_.request.last_evaluation) {
     Result<void> evaluated = co_await compute(env, &LocalEvaluation::evaluate_last, scope_.request.last_evaluation);
@@ -102,6 +102,41 @@ Task<Result<TrainOutcome>> TrainTask::run_steps() {
   TrainOutcome outcome = end_.outcome();
   outcome.weights = run_->weights();
   co_return outcome;
+}
+
+/// For a chief: sets up the training once the servers have let it lead. Until then it writes nothing, so that a second chief
+/// changes nothing in its folder. While the set-up takes its time, the servers hear that this chief is alive.
+Task<Result<bool>> TrainTask::claim_and_set_up() {
+  SHOAL_CO_TRY_VOID(co_await end_.claim_servers());
+  TaskGroup beside(scope_.env);
+  beside.spawn(end_.keep_claim(beside.token()));
+  Result<bool> has_input = co_await set_up();
+  beside.request_stop();
+  Result<void> kept = co_await beside.join();
+  static_cast<void>(kept);
+  co_return has_input;
+}
+
+/// Begins the run, opens the inputs, and makes run_. False if no input has elements, so that there is nothing to train on.
+Task<Result<bool>> TrainTask::set_up() {
+  Environment& env = scope_.env;
+  const bool bounded = folder_.max_steps().has_value();
+  ResumableInput* typed = nullptr;  // The first input that has elements; the model is built for their types.
+  for (const auto& input : inputs_) {
+    const auto open = [&]() -> Result<void> {
+      if (scope_.leads()) SHOAL_TRY_VOID(folder_.begin());
+      return input->open(bounded);
+    };
+    SHOAL_CO_TRY_VOID(co_await compute(env, open));
+    if (!typed && input->types()) typed = input.get();
+  }
+  if (!typed) co_return false;
+  if (scope_.request.before_training) {
+    SHOAL_CO_TRY_VOID(co_await compute(env, scope_.request.before_training));
+  }
+  SHOAL_CO_TRY(TrainSetup setup, co_await set_up_training(scope_, folder_, *typed));
+  run_.emplace(scope_, folder_, inputs_, end_, std::move(setup));
+  co_return true;
 }
 
 }  // namespace

@@ -1,6 +1,8 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "train/trainer_folder.h"
 
+#include <limits>
+
 #include "shoal/base/durable_folder.h"
 #include "shoal/checkpoint/directory.h"
 #include "shoal/checkpoint/manifest.h"
@@ -27,6 +29,12 @@ std::string listed_newest(Storage& storage, const std::string& folder) {
   return list && *list ? (*list)->newest : std::string();
 }
 
+/// The global step that is `steps` after `step`. A sum beyond 64 bits is INT64_MAX, a step that no training reaches.
+int64_t steps_from(uint64_t step, int64_t steps) {
+  int64_t sum = 0;
+  return __builtin_add_overflow(step, steps, &sum) ? std::numeric_limits<int64_t>::max() : sum;
+}
+
 bool listed_as_finished(Storage& storage, const std::string& folder, const std::optional<int64_t>& max_steps) {
   return max_steps && checkpoint::step_of(listed_newest(storage, folder)) >= *max_steps;
 }
@@ -50,25 +58,26 @@ Result<bool> TrainerFolder::look() {
   Storage& storage = scope_.env.storage();
   const std::string& folder = scope_.model_dir();
   SHOAL_TRY_VOID(make_and_lock());
-  // Beginning a run removes the end mark, the file by which an earlier run said that training has ended. This is done
-  // before checkpoints are read, because reading takes long. If the list of checkpoints says that nothing is left to train,
-  // no run begins, and the end mark stays.
-  if (!run_has_ended() && !listed_as_finished(storage, folder, max_steps_)) SHOAL_TRY_VOID(begin_run());
-  remove_what_was_left();
+  // A local start gets its number before it reads checkpoints: from then on check_run() lets an older start that is still
+  // alive, as on a file system without locks, publish no more of them. A chief writes nothing before the servers have let
+  // it lead (begin()). If the list of checkpoints says that nothing is left to train, no run begins, and the end mark stays.
+  const bool asks_servers = scope_.distributed();
+  if (!asks_servers && !run_has_ended() && !listed_as_finished(storage, folder, max_steps_)) SHOAL_TRY_VOID(begin_run());
+  if (!asks_servers) remove_what_was_left();
   SHOAL_TRY_VOID(reopen_checkpoint());
-  if (scope_.request.steps) max_steps_ = int64_t(checkpoint_step()) + *scope_.request.steps;
+  if (scope_.request.steps) max_steps_ = steps_from(checkpoint_step(), *scope_.request.steps);
   const bool trains = !run_has_ended() && !is_finished();
-  SHOAL_TRY_VOID(take_run(trains));
+  SHOAL_TRY_VOID(choose_run(trains));
   if (source_) {
     scope_.env.log().info("restored from checkpoint " + source_->prefix() + " at global step " +
                           std::to_string(checkpoint_step()));
   }
   if (trains) {
-    // The run begins here if it has not begun above: the list named a checkpoint at max_steps, which proved damaged.
-    SHOAL_TRY_VOID(begin_run());
-    tell_host(true);
+    if (!asks_servers) SHOAL_TRY_VOID(begin());
     return false;
   }
+  if (asks_servers) remove_what_was_left();
+  SHOAL_TRY_VOID(write_run());
   if (!run_begun_) {
     SHOAL_TRY(run_, checkpoint::newest_run(storage, folder, warnings()));
   }
@@ -76,6 +85,15 @@ Result<bool> TrainerFolder::look() {
   // the chief's report stays as it is.
   if (!run_has_ended()) tell_host(false);
   return true;
+}
+
+Result<void> TrainerFolder::begin() {
+  if (std::exchange(is_ours_, true)) return {};
+  SHOAL_TRY_VOID(begin_run());
+  if (scope_.distributed()) remove_what_was_left();
+  SHOAL_TRY_VOID(write_run());
+  tell_host(true);
+  return {};
 }
 
 /// Calls TaskHost::leads, a callback by which the task's process learns the folder into which it has to write the report of
@@ -122,9 +140,9 @@ void TrainerFolder::remove_what_was_left() {
   }
 }
 
-/// Continues the run of the folder, or begins one: reads or writes run.json, with the run's id and seed. If this start does
-/// not train, the run keeps its seed.
-Result<void> TrainerFolder::take_run(bool trains) {
+/// Continues the run of the folder, or chooses the id and the seed of a new one: reads run.json, and writes nothing. If this
+/// start does not train, the run keeps its seed.
+Result<void> TrainerFolder::choose_run(bool trains) {
   Storage& storage = scope_.env.storage();
   const std::string& folder = scope_.model_dir();
   const bool given = trains && scope_.config().random_seed().has_value();
@@ -150,9 +168,17 @@ Result<void> TrainerFolder::take_run(bool trains) {
                              program + "; if it is another model, choose another model_dir");
   }
   scope_.run = {.id = run_file_.id, .seed = run_file_.seed};
-  if (known && run_file_ == **found) return {};
-  Result<void> written = checkpoint::write_run(storage, folder, run_file_);
-  return written ? written : Result<void>(unusable(folder, "written", written.error()));
+  if (known) written_run_ = **found;
+  return {};
+}
+
+/// Writes run.json, unless the file is the same already.
+Result<void> TrainerFolder::write_run() {
+  if (written_run_ == run_file_) return {};
+  Result<void> written = checkpoint::write_run(scope_.env.storage(), scope_.model_dir(), run_file_);
+  if (!written) return unusable(scope_.model_dir(), "written", written.error());
+  written_run_ = run_file_;
+  return {};
 }
 
 /// Returns the contents for a run.json that is missing (as in a folder of an older version) or damaged: the copy in the
@@ -177,8 +203,7 @@ std::string TrainerFolder::run_text() const {
 Result<void> TrainerFolder::keep_meaning(std::string meaning) {
   if (run_file_.meaning == meaning) return {};
   run_file_.meaning = std::move(meaning);
-  Result<void> written = checkpoint::write_run(scope_.env.storage(), scope_.model_dir(), run_file_);
-  return written ? written : Result<void>(unusable(scope_.model_dir(), "written", written.error()));
+  return write_run();
 }
 
 Result<std::string> TrainerFolder::seen_run() {
@@ -196,9 +221,9 @@ void TrainerFolder::guess_run() {
 }
 
 bool TrainerFolder::run_has_ended() const {
-  const std::string& own = host_of(scope_.config()).shoal_run;
+  // Whether max_steps are reached, is_finished() finds out from the checkpoint.
   return scope_.distributed() && mark_at_start_ && mark_at_start_->reason != checkpoint::EndReason::kMaxSteps &&
-         !own.empty() && mark_at_start_->shoal_run == own;
+         ends_launch(*mark_at_start_, host_of(scope_.config()).shoal_run, scope_.request.max_steps);
 }
 
 /// True if the newest checkpoint is at max_steps, and the folder's list of checkpoints names it as the newest. If the list

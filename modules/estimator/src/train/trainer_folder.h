@@ -23,9 +23,13 @@ class TrainerFolder {
   explicit TrainerFolder(TrainScope& scope);
 
   /// Called before anything is built. True if nothing is left to train, because the newest checkpoint is at max_steps or
-  /// because run_has_ended(). Otherwise the leading task gives this start a new number, and removes an old end mark.
-  /// FailedPrecondition if the folder cannot be created or written.
+  /// because run_has_ended(). Otherwise a local run has begun (see begin()). A chief has only locked the folder and read from
+  /// it: it calls begin() once the servers have let it lead. FailedPrecondition if the folder cannot be created or written.
   Result<bool> look();
+  /// Called by the leading task if look() has returned false: the folder is this start's from now on. Gives the start a new
+  /// number, removes an old end mark, an old report and what killed processes left, and writes run.json. Does nothing if the
+  /// run has begun. A chief that the servers refuse never gets here, so that it leaves the folder as it was.
+  Result<void> begin();
   /// Reads the newest intact checkpoint, also if one was read before.
   Result<void> reopen_checkpoint();
   /// Called by the leading task: writes that the job ended at `global_step` with `checkpoint` as its last checkpoint.
@@ -73,6 +77,8 @@ class TrainerFolder {
   const std::string& meaning() const { return run_file_.meaning; }
   /// Writes the model's meaning (vocabularies, classes and so on) into run.json. Called by the leading task.
   Result<void> keep_meaning(std::string meaning);
+  /// True if run.json has this run's id: another task may have read it.
+  bool is_run_known() const { return written_run_ && written_run_->id == run_file_.id; }
   /// The number of this start among all starts of the run, from 1.
   int64_t start_number() const { return run_; }
   /// True if a chief of this launch (with the same SHOAL_RUN) has ended training before max_steps, so that the other tasks
@@ -87,7 +93,8 @@ class TrainerFolder {
   void remove_what_was_left();
   Result<std::unique_ptr<checkpoint::Reader>> newer_in_spare_dir(const checkpoint::Reader* newest);
   SpareFolder* spare_for(const std::string& run);
-  Result<void> take_run(bool trains);
+  Result<void> choose_run(bool trains);
+  Result<void> write_run();
   checkpoint::RunFile adopt_or_begin_run();
   void guess_run();
   Result<void> begin_run();
@@ -96,7 +103,9 @@ class TrainerFolder {
 
   TrainScope& scope_;
   std::unique_ptr<StorageLock> lock_;
-  checkpoint::RunFile run_file_;  // The contents of run.json, in the leading task only.
+  checkpoint::RunFile run_file_;                    // The contents of run.json, in the leading task only.
+  std::optional<checkpoint::RunFile> written_run_;  // The contents that run.json has at present; none if it is missing.
+  bool is_ours_ = false;                            // True once begin() was called.
   std::unique_ptr<SpareFolder> spare_;
   std::unique_ptr<CheckpointSource> source_;
   bool checkpoint_is_fresh_ = false;

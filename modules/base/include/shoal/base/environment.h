@@ -56,6 +56,7 @@ class Environment {
   virtual Task<Result<void>> sleep_until(SteadyTime when, StopToken stop = {}) = 0;
   /// Runs `work` on the compute thread and resumes on the strand when it is done. The works of one task run one after
   /// another, in the order of the calls. Returns Cancelled, without running `work`, if the task was killed before it began.
+  /// If `work` raises an error, returns that error.
   virtual Task<Result<void>> offload(Work work) = 0;
   /// Calls body(begin, end) over [0, count) in chunks of `grain` (the last may be smaller), and blocks until all have
   /// returned. The chunks do not depend on the number of threads. Called from the compute thread.

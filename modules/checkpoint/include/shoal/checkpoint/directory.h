@@ -45,6 +45,11 @@ Result<std::optional<std::string>> latest(Storage& storage, const std::string& m
 /// damaged, the checkpoints found in the folder are tried in the order of their steps, with a warning.
 Result<std::unique_ptr<Reader>> latest_intact(Storage& storage, const std::string& model_dir, const WarningSink& warn);
 
+/// Opens the checkpoint that evaluation, prediction and export use: as open_latest(), but where the `checkpoint` file is
+/// missing, the newest intact one of those found in the folder, with the warning of latest_intact(). Checkpoints that a save
+/// has not listed yet do not count: before its first save is complete, a training has no checkpoint. Null if there is none.
+Result<std::unique_ptr<Reader>> open_newest(Storage& storage, const std::string& model_dir, const WarningSink& warn);
+
 struct ListedCheckpoint {
   std::string name;
   int64_t global_step = 0;

@@ -85,8 +85,8 @@ using NamedMetrics = std::vector<std::pair<std::string, nn::Metric>>;
 class Estimator {
  public:
   /// `model_dir` may be given here, in `config`, or in both if they agree. If neither has it, local mode makes a temporary
-  /// folder and logs a warning with its path, and a distributed task raises InvalidArgument. Raises InvalidArgument without
-  /// a model_fn.
+  /// folder and logs a warning with its path (the last copy of the estimator removes it if it is empty), and a distributed
+  /// task raises InvalidArgument. Raises InvalidArgument without a model_fn.
   Estimator(ModelFn model_fn, RunConfig config, Params params = {}, std::optional<std::string> model_dir = std::nullopt);
   static Result<Estimator> try_make(ModelFn model_fn, RunConfig config, Params params = {},
                                     std::optional<std::string> model_dir = std::nullopt);
@@ -135,7 +135,8 @@ class Estimator {
   Estimator& train(const InputFn& input_fn, TrainOptions options = {});
   Result<void> try_train(const InputFn& input_fn, TrainOptions options = {});
   /// Returns the model's metrics with `loss` (the plain mean over batches) and `global_step`. Without a checkpoint the
-  /// freshly initialized or warm-started model is evaluated, at step 0.
+  /// freshly initialized or warm-started model is evaluated, at step 0. Where only the file `checkpoint` is missing, a
+  /// warning is logged, and the newest intact checkpoint of the folder is taken, as by train(); so do the functions below.
   Metrics evaluate(const InputFn& input_fn, EvaluateOptions options = {}) const;
   Result<Metrics> try_evaluate(const InputFn& input_fn, EvaluateOptions options = {}) const;
   /// Predicts until the input ends. Labels in the input are dropped. Without a checkpoint the freshly initialized or
@@ -179,6 +180,7 @@ class Estimator {
   RunConfig config_;
   Params params_;
   std::string model_dir_;
+  std::shared_ptr<const void> temporary_model_dir_;  // Removes a temporary folder, if nothing was written into it.
   std::shared_ptr<const WarmStart> warm_start_;
   std::shared_ptr<const VaryingAxes> varying_;  // Null: no axis varies.
   std::shared_ptr<const OpCatalogue> ops_;
