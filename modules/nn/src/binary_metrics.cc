@@ -3,6 +3,7 @@
 
 #include <algorithm>
 #include <cmath>
+#include <limits>
 #include <ranges>
 #include <string>
 
@@ -76,7 +77,13 @@ double area_under_precision_recall(std::span<const double> totals) {
   return tp == 0 ? 0 : area / tp;
 }
 
-float logit_of(float probability) { return float(std::log(double(probability) / (1 - double(probability)))); }
+/// The infinities of 0 and 1 are not computed, since a division by zero would end a caller that has it trapped.
+float logit_of(float probability) {
+  constexpr float kInfinity = std::numeric_limits<float>::infinity();
+  if (probability <= 0) return -kInfinity;
+  if (probability >= 1) return kInfinity;
+  return float(std::log(double(probability) / (1 - double(probability))));
+}
 
 /// Counts right and wrong predictions at thresholds that divide the probabilities from 0 to 1 evenly. A score that equals a
 /// threshold counts as above it.
