@@ -31,23 +31,17 @@ Error not_ours(const std::string& path) {
                              "path, or move that file away");
 }
 
-/// Fails if somebody has a file of their own in the place of the lock file. A lock file may be empty for a moment.
+/// Fails if somebody has a file of their own in the place of the lock file. A lock file may be empty for a moment, and have
+/// zeros in place of its text after a power failure.
 Result<void> check_lock_file(Storage& storage, const std::string& path) {
   const Result<std::unique_ptr<ReadableFile>> file = storage.open(path);
   if (!file || (*file)->size() == 0) return {};
   std::array<char, kLockNote.size()> note{};
   const size_t size = size_t(std::min<uint64_t>(note.size(), (*file)->size()));
   if (!(*file)->read_at(0, std::as_writable_bytes(std::span(note)).first(size))) return {};  // Another one has just cut it.
-  return std::string_view(note.data(), size) == kLockNote ? Result<void>() : not_ours(path);
-}
-
-/// Fails if somebody has a file of their own in the place of the unfinished file. That of a process that was killed may be
-/// empty.
-Result<void> check_unfinished_file(Storage& storage, const std::string& path) {
-  const Result<std::unique_ptr<ReadableFile>> file = storage.open(path);
-  if (!file || (*file)->size() == 0) return {};
-  SHOAL_TRY(const bool begins, begins_as_cache_file(**file));
-  return begins ? Result<void>() : not_ours(path);
+  const std::string_view begin(note.data(), size);
+  const bool ours = begin == kLockNote || begin.find_first_not_of('\0') == std::string_view::npos;
+  return ours ? Result<void>() : not_ours(path);
 }
 
 /// Fails if `path` is a link that leads nowhere, which the finished file would replace.
@@ -73,7 +67,6 @@ class UnfinishedCache {
       return std::unique_ptr<UnfinishedCache>();
     }
     if (!lock) return std::move(lock).error();
-    SHOAL_TRY_VOID(check_unfinished_file(storage, cache.unfinished_path()));
     SHOAL_TRY(CacheFileWriter writer,
               CacheFileWriter::create(storage, cache.unfinished_path(), cache.fingerprint, cache.options.compress));
     return std::make_unique<UnfinishedCache>(storage, cache, *std::move(lock), std::move(writer));

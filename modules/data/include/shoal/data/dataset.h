@@ -359,7 +359,7 @@ class Dataset {
   /// An unfinished file has the name `path` + ".unfinished". Its writer locks the file `path` + ".lock", which is not removed
   /// afterwards. Iterators that find it locked take their elements from the input. If the file cannot be written, the pass
   /// goes on without it, with a warning: also if `path` is a link that leads nowhere, or another file has the name of the
-  /// unfinished file or of the lock. These are left as they are.
+  /// lock. These are left as they are.
   ///
   /// Iterating ends with DataLoss, naming file and offset, for a damaged file, and with FailedPrecondition if `path` is no
   /// file of cache(), or fingerprint() shows that another pipeline wrote it. A fingerprint does not see functions, nor the
