@@ -19,11 +19,6 @@ std::string whole_seconds(Duration time) { return std::to_string(std::llround(to
 
 }  // namespace
 
-bool ends_launch(const checkpoint::EndMark& mark, const std::string& shoal_run, const std::optional<int64_t>& max_steps) {
-  if (shoal_run.empty() || mark.shoal_run != shoal_run) return false;
-  return mark.reason != checkpoint::EndReason::kMaxSteps || !max_steps || mark.global_step >= *max_steps;
-}
-
 EndOfJob::EndOfJob(Environment& env, RunConfig config, std::string model_dir, std::optional<int64_t> max_steps,
                    NewMarks new_marks)
     : env_(env),
@@ -44,7 +39,7 @@ Result<std::optional<checkpoint::EndMark>> EndOfJob::look() {
 bool EndOfJob::obeys(const checkpoint::EndMark& mark) {
   if (max_steps_ && mark.global_step >= *max_steps_) return true;
   const std::string& own = host_of(config_).shoal_run;
-  if (ends_launch(mark, own, max_steps_)) return true;
+  if (!own.empty() && mark.shoal_run == own) return true;
   // An end mark with the SHOAL_RUN of another job is old, even if this task did not see it at its start: a slow file system
   // may show a file late.
   const bool others = !own.empty() && !mark.shoal_run.empty();

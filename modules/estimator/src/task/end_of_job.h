@@ -10,11 +10,6 @@
 
 namespace shoal {
 
-/// True if `mark` was written by the launch `shoal_run`, and the launch has ended with it, for a task whose training ends at
-/// `max_steps` (nothing: not known). A mark that was written at a smaller max_steps does not end the launch: its tasks have
-/// been given a larger one since, and train on.
-bool ends_launch(const checkpoint::EndMark& mark, const std::string& shoal_run, const std::optional<int64_t>& max_steps);
-
 class EndOfJob {
  public:
   /// What a task does when an end mark (the file that says that a job has ended) was written after the task's start, but
@@ -33,7 +28,7 @@ class EndOfJob {
   /// the mark is of an earlier run: this task then logs once that it waits for a chief, which removes the old mark, and for
   /// how long. If no chief comes, look() logs that, and returns the old mark two seconds before ready_timeout_secs are over,
   /// so that the task ends without a time-out error. A mark that exists at the first call counts as one of an earlier run,
-  /// unless it names this job (ends_launch()) or max_steps were reached. Errors: those of read_end_mark(). Called on the
+  /// unless it names this job (SHOAL_RUN) or max_steps were reached. Errors: those of read_end_mark(). Called on the
   /// compute thread.
   Result<std::optional<checkpoint::EndMark>> look();
 

@@ -221,9 +221,9 @@ void TrainerFolder::guess_run() {
 }
 
 bool TrainerFolder::run_has_ended() const {
-  // Whether max_steps are reached, is_finished() finds out from the checkpoint.
+  const std::string& own = host_of(scope_.config()).shoal_run;
   return scope_.distributed() && mark_at_start_ && mark_at_start_->reason != checkpoint::EndReason::kMaxSteps &&
-         ends_launch(*mark_at_start_, host_of(scope_.config()).shoal_run, scope_.request.max_steps);
+         !own.empty() && mark_at_start_->shoal_run == own;
 }
 
 /// True if the newest checkpoint is at max_steps, and the folder's list of checkpoints names it as the newest. If the list
