@@ -32,7 +32,7 @@ Error not_ours(const std::string& path) {
 }
 
 /// Fails if somebody has a file of their own in the place of the lock file. A lock file may be empty for a moment, and have
-/// zeros in place of its text after a power failure.
+/// a part of its text, or zeros, after a power failure.
 Result<void> check_lock_file(Storage& storage, const std::string& path) {
   const Result<std::unique_ptr<ReadableFile>> file = storage.open(path);
   if (!file || (*file)->size() == 0) return {};
@@ -40,7 +40,7 @@ Result<void> check_lock_file(Storage& storage, const std::string& path) {
   const size_t size = size_t(std::min<uint64_t>(note.size(), (*file)->size()));
   if (!(*file)->read_at(0, std::as_writable_bytes(std::span(note)).first(size))) return {};  // Another one has just cut it.
   const std::string_view begin(note.data(), size);
-  const bool ours = begin == kLockNote || begin.find_first_not_of('\0') == std::string_view::npos;
+  const bool ours = kLockNote.starts_with(begin) || begin.find_first_not_of('\0') == std::string_view::npos;
   return ours ? Result<void>() : not_ours(path);
 }
 
