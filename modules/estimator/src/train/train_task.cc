@@ -107,7 +107,10 @@ Task<Result<TrainOutcome>> TrainTask::run_steps() {
 /// For a chief: sets up the training once the servers have let it lead. Until then it writes nothing, so that a second chief
 /// changes nothing in its folder. While the set-up takes its time, the servers hear that this chief is alive.
 Task<Result<bool>> TrainTask::claim_and_set_up() {
-  SHOAL_CO_TRY_VOID(co_await end_.claim_servers());
+  if (Result<void> claimed = co_await end_.claim_servers(); !claimed) {
+    SHOAL_CO_TRY_VOID(co_await compute(scope_.env, &TrainerFolder::put_mark_back, &folder_));
+    co_return std::move(claimed).error();
+  }
   TaskGroup beside(scope_.env);
   beside.spawn(end_.keep_claim(beside.token()));
   Result<bool> has_input = co_await set_up();

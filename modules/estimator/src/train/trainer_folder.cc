@@ -74,6 +74,7 @@ Result<bool> TrainerFolder::look() {
   }
   if (trains) {
     if (!asks_servers) SHOAL_TRY_VOID(begin());
+    if (asks_servers && mark_at_start_) SHOAL_TRY_VOID(checkpoint::remove_end_mark(storage, folder));
     return false;
   }
   if (asks_servers) remove_what_was_left();
@@ -85,6 +86,13 @@ Result<bool> TrainerFolder::look() {
   // the chief's report stays as it is.
   if (!run_has_ended()) tell_host(false);
   return true;
+}
+
+void TrainerFolder::put_mark_back() {
+  if (!mark_at_start_ || is_ours_) return;
+  if (auto written = checkpoint::write_end_mark(scope_.env.storage(), scope_.model_dir(), *mark_at_start_); !written) {
+    warnings()("the end mark of " + scope_.model_dir() + " could not be put back: " + written.error().message());
+  }
 }
 
 Result<void> TrainerFolder::begin() {

@@ -30,6 +30,9 @@ class TrainerFolder {
   /// number, removes an old end mark, an old report and what killed processes left, and writes run.json. Does nothing if the
   /// run has begun. A chief that the servers refuse never gets here, so that it leaves the folder as it was.
   Result<void> begin();
+  /// Called if the servers have not let this chief lead. Writes the end mark that look() has removed: a task that sees files
+  /// late would take an old mark for one of this job, so a chief removes it as early as it can.
+  void put_mark_back();
   /// Reads the newest intact checkpoint, also if one was read before.
   Result<void> reopen_checkpoint();
   /// Called by the leading task: writes that the job ended at `global_step` with `checkpoint` as its last checkpoint.
