@@ -45,7 +45,7 @@ TEST(LaunchPolicy, AnInterruptedJobRestartsNothingAndTellsOfAFailure) {
   EXPECT_THAT(job.deeds(), IsEmpty());
 }
 
-// The signal comes while a task starts and cannot handle it yet.
+// The user's signal arrives before a task, whose process has just been started, has set its handler: the signal kills it.
 TEST(LaunchPolicy, WhoDiesOfTheSignalThatAsksItToLeaveHasLeft) {
   for (const size_t task : {kPs, kWorker, kChief}) {
     Job job;

@@ -37,7 +37,8 @@ class Job {
     for (const size_t task : {kChief, kPs, kWorker, kEvaluator}) end(task, ending);
   }
   void interrupt(int signal) { keep(policy_.interrupted(signal, now_)); }
-  /// Goes to the next time at which something happens; false if there is none within `limit`.
+  /// Sets the clock to the time for which the policy waits, and tells the policy. Returns false if the policy waits for no
+  /// time within `limit`.
   bool wait(Duration limit) {
     const auto next = policy_.next_time();
     if (!next || *next > now_ + limit) return false;

@@ -116,6 +116,11 @@ Result<std::unique_ptr<Reader>> open_newest(Storage& storage, const std::string&
   return first_intact(storage, model_dir, names, warn);
 }
 
+Result<std::optional<std::string>> newest(Storage& storage, const std::string& model_dir, const WarningSink& warn) {
+  SHOAL_TRY(const std::unique_ptr<Reader> reader, open_newest(storage, model_dir, warn));
+  return reader ? std::optional(reader->prefix()) : std::nullopt;
+}
+
 Result<std::vector<ListedCheckpoint>> list(Storage& storage, const std::string& model_dir, Check check) {
   SHOAL_TRY(const std::optional<PointerFile> pointer, read_pointer(storage, model_dir));
   std::vector<ListedCheckpoint> checkpoints;

@@ -223,10 +223,9 @@ Result<Tensor> Estimator::try_variable_value(const std::string& name) const {
 std::optional<std::string> Estimator::latest_checkpoint() const { return value_or_raise(try_latest_checkpoint()); }
 
 Result<std::optional<std::string>> Estimator::try_latest_checkpoint() const {
-  return in_environment(config_, [&](Environment& env) -> Result<std::optional<std::string>> {
+  return in_environment(config_, [&](Environment& env) {
     const auto warn = [&env](const std::string& sentence) { env.log().warning(sentence); };
-    SHOAL_TRY(const auto reader, checkpoint::open_newest(env.storage(), model_dir_, warn));
-    return reader ? std::optional(reader->prefix()) : std::nullopt;
+    return checkpoint::newest(env.storage(), model_dir_, warn);
   });
 }
 

@@ -42,7 +42,7 @@ Result<CommandWithToken> read_token_of_user(std::vector<std::string> command, co
   const auto token = transport::find_token(sources);
   if (!token && token.error().kind() == ErrorKind::kNotFound) return CommandWithToken{command};
   if (!token) return token.error();
-  // An empty variable counts as one that is not set.
+  // The file's variable is emptied, since an empty variable counts as one that is not set.
   return CommandWithToken{.command = command_without(command, "--token-file", kFile),
                           .variables = {{kText, (*token)->to_text()}, {kFile, ""}}};
 }

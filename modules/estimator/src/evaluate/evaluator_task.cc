@@ -161,8 +161,7 @@ Result<void> EvaluatorTask::look_at_run() {
 /// The prefix of the newest checkpoint; nothing if there is none yet.
 Result<std::optional<std::string>> EvaluatorTask::newest_checkpoint() {
   const auto warn = [this](const std::string& sentence) { env_.log().warning_once(sentence, sentence); };
-  SHOAL_TRY(const auto reader, checkpoint::open_newest(env_.storage(), options_.estimator.model_dir(), warn));
-  return reader ? std::optional(reader->prefix()) : std::nullopt;
+  return checkpoint::newest(env_.storage(), options_.estimator.model_dir(), warn);
 }
 
 Result<EvalStatus> EvaluatorTask::look_for_checkpoint() {

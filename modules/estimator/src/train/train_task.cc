@@ -104,8 +104,8 @@ Task<Result<TrainOutcome>> TrainTask::run_steps() {
   co_return outcome;
 }
 
-/// For a chief: sets up the training once the servers have let it lead. Until then it writes nothing, so that a second chief
-/// changes nothing in its folder. While the set-up takes its time, the servers hear that this chief is alive.
+/// For a chief: sets up the training once the servers have let it lead. A chief that they refuse leaves its folder as it was.
+/// While the set-up takes its time, the servers hear that this chief is alive.
 Task<Result<bool>> TrainTask::claim_and_set_up() {
   if (Result<void> claimed = co_await end_.claim_servers(); !claimed) {
     SHOAL_CO_TRY_VOID(co_await compute(scope_.env, &TrainerFolder::put_mark_back, &folder_));
@@ -115,8 +115,8 @@ Task<Result<bool>> TrainTask::claim_and_set_up() {
   beside.spawn(end_.keep_claim(beside.token()));
   Result<bool> has_input = co_await set_up();
   beside.request_stop();
-  Result<void> kept = co_await beside.join();
-  static_cast<void>(kept);
+  // If the claim was lost meanwhile, the servers say so to the training's own connections.
+  static_cast<void>(co_await beside.join());
   co_return has_input;
 }
 

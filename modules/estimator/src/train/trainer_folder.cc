@@ -59,8 +59,8 @@ Result<bool> TrainerFolder::look() {
   const std::string& folder = scope_.model_dir();
   SHOAL_TRY_VOID(make_and_lock());
   // A local start gets its number before it reads checkpoints: from then on check_run() lets an older start that is still
-  // alive, as on a file system without locks, publish no more of them. A chief writes nothing before the servers have let
-  // it lead (begin()). If the list of checkpoints says that nothing is left to train, no run begins, and the end mark stays.
+  // alive, as on a file system without locks, publish no more of them. A chief removes an old end mark, and writes nothing
+  // before the servers have let it lead (begin()). If the list of checkpoints says that nothing is left to train, no run begins, and the end mark stays.
   const bool asks_servers = scope_.distributed();
   if (!asks_servers && !run_has_ended() && !listed_as_finished(storage, folder, max_steps_)) SHOAL_TRY_VOID(begin_run());
   if (!asks_servers) remove_what_was_left();
@@ -73,8 +73,11 @@ Result<bool> TrainerFolder::look() {
                           std::to_string(checkpoint_step()));
   }
   if (trains) {
-    if (!asks_servers) SHOAL_TRY_VOID(begin());
-    if (asks_servers && mark_at_start_) SHOAL_TRY_VOID(checkpoint::remove_end_mark(storage, folder));
+    if (!asks_servers) {
+      SHOAL_TRY_VOID(begin());
+    } else if (mark_at_start_) {
+      SHOAL_TRY_VOID(checkpoint::remove_end_mark(storage, folder));
+    }
     return false;
   }
   if (asks_servers) remove_what_was_left();

@@ -23,15 +23,16 @@ class TrainerFolder {
   explicit TrainerFolder(TrainScope& scope);
 
   /// Called before anything is built. True if nothing is left to train, because the newest checkpoint is at max_steps or
-  /// because run_has_ended(). Otherwise a local run has begun (see begin()). A chief has only locked the folder and read from
-  /// it: it calls begin() once the servers have let it lead. FailedPrecondition if the folder cannot be created or written.
+  /// because run_has_ended(). Otherwise a local run has begun (see begin()). A chief has locked the folder, read from it and
+  /// removed an old end mark, and nothing more: it calls begin() once the servers have let it lead. FailedPrecondition if the folder cannot be created or written.
   Result<bool> look();
   /// Called by the leading task if look() has returned false: the folder is this start's from now on. Gives the start a new
   /// number, removes an old end mark, an old report and what killed processes left, and writes run.json. Does nothing if the
-  /// run has begun. A chief that the servers refuse never gets here, so that it leaves the folder as it was.
+  /// run has begun. A chief that the servers refuse never calls this, but put_mark_back().
   Result<void> begin();
-  /// Called if the servers have not let this chief lead. Writes the end mark that look() has removed: a task that sees files
-  /// late would take an old mark for one of this job, so a chief removes it as early as it can.
+  /// Called if the servers have not let this chief lead: writes the end mark again that look() has removed, so that the
+  /// folder is as it was. look() cannot leave the removal to begin(), since a task that sees files late takes an old mark,
+  /// which appears after its start, for the end of this job.
   void put_mark_back();
   /// Reads the newest intact checkpoint, also if one was read before.
   Result<void> reopen_checkpoint();

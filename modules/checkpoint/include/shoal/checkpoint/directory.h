@@ -50,6 +50,9 @@ Result<std::unique_ptr<Reader>> latest_intact(Storage& storage, const std::strin
 /// has not listed yet do not count: before its first save is complete, a training has no checkpoint. Null if there is none.
 Result<std::unique_ptr<Reader>> open_newest(Storage& storage, const std::string& model_dir, const WarningSink& warn);
 
+/// Returns the prefix of the checkpoint that open_newest() opens; nothing if there is none.
+Result<std::optional<std::string>> newest(Storage& storage, const std::string& model_dir, const WarningSink& warn);
+
 struct ListedCheckpoint {
   std::string name;
   int64_t global_step = 0;
