@@ -66,6 +66,9 @@ class CheckIncludes(unittest.TestCase):
                                          "tests/CMakeLists.txt": "foreach(folder IN ITEMS nn)\n",
                                          "tests/nn/a_test.cc": "#include <fstream>\n"}))
 
+    def test_keeps_views_out_since_an_old_clang_does_not_compile_them(self):
+        self.assert_one({"modules/nn/src/a.cc": "#include <ranges>\n"}, "<ranges>: clang 14")
+
     def test_keeps_headers_for_sources_out_of_public_headers(self):
         fields = {"modules/json/include/shoal/json/fields.h": HEADER + "#include <nlohmann/json.hpp>\n"}
         use = '#include "shoal/json/fields.h"\n'

@@ -4,7 +4,6 @@
 #include <algorithm>
 #include <cmath>
 #include <limits>
-#include <ranges>
 #include <string>
 
 #include "example_values.h"
@@ -69,10 +68,10 @@ double area_between(double tp, double fp, double more_tp, double more_fp) {
 double area_under_precision_recall(std::span<const double> totals) {
   const std::vector<ScoreBin> bins = ascending_bins(totals);
   double tp = 0, fp = 0, area = 0;
-  for (const ScoreBin& bin : std::views::reverse(bins)) {
-    if (bin.positives > 0) area += area_between(tp, fp, bin.positives, bin.negatives);
-    tp += bin.positives;
-    fp += bin.negatives;
+  for (auto bin = bins.rbegin(); bin != bins.rend(); ++bin) {
+    if (bin->positives > 0) area += area_between(tp, fp, bin->positives, bin->negatives);
+    tp += bin->positives;
+    fp += bin->negatives;
   }
   return tp == 0 ? 0 : area / tp;
 }
@@ -93,9 +92,9 @@ MetricFigure precision_recall_figure(std::span<const double> totals, ScoreKind k
   const std::vector<ScoreBin> bins = ascending_bins(totals);
   // All sums begin with the highest bin, so that at threshold 0 the counts of all predictions are these sums, bit for bit.
   double negatives = 0, positives = 0, fp = 0, tp = 0;
-  for (const ScoreBin& bin : std::views::reverse(bins)) {
-    negatives += bin.negatives;
-    positives += bin.positives;
+  for (auto bin = bins.rbegin(); bin != bins.rend(); ++bin) {
+    negatives += bin->negatives;
+    positives += bin->positives;
   }
   MetricFigure figure{.kind = MetricFigure::Kind::kPrecisionRecall,
                       .shape = {int64_t(kRows), int64_t(kThresholds)},
