@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 /// Columns with numbers: numeric, bucketized.
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 
 #include "definition.h"
+#include "shoal/base/format.h"
 #include "shoal/graph/ops.h"
 
 namespace shoal::columns {
@@ -103,10 +103,7 @@ class Bucketized final : public Definition, public Categories, public Numbers {
  private:
   MeaningFact fact() const {
     std::vector<std::string> texts;
-    for (const float edge : boundaries_) {
-      char text[32];
-      texts.emplace_back(text, std::to_chars(text, text + sizeof text, edge).ptr);
-    }
+    for (const float edge : boundaries_) texts.push_back(shortest_text(edge));
     MeaningFact fact{
         .kind = "bucketized", .values = numeric_->meaning(), .lists = {{"boundaries", MeaningList::of(texts)}}};
     if (options_.missing_bucket) fact.values["missing_bucket"] = "yes";

@@ -2,8 +2,8 @@
 #include "flag_lists.h"
 
 #include <algorithm>
-#include <charconv>
 
+#include "shoal/base/format.h"
 #include "shoal/base/names_text.h"
 #include "shoal/base/nearest_text.h"
 #include "shoal/base/number_text.h"
@@ -106,10 +106,7 @@ Result<Params::Item> texts(std::string_view text, std::vector<std::string> eleme
 }
 
 std::string text_of(int64_t number) { return std::to_string(number); }
-std::string text_of(double number) {
-  char text[32];
-  return std::string(text, std::to_chars(text, text + sizeof text, number).ptr);
-}
+std::string text_of(double number) { return shortest_text(number); }
 std::string text_of(const std::string& element) {
   const auto is_blank = [](char c) { return kBlanks.find(c) != std::string_view::npos; };
   const bool bare = !element.empty() && !is_blank(element.front()) && !is_blank(element.back()) &&

@@ -2,12 +2,12 @@
 #include "shoal/json/values.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <cstring>
-#include <iterator>
 
+#include "shoal/base/format.h"
 #include "shoal/base/half.h"
+#include "shoal/base/number_text.h"
 
 namespace shoal::json {
 namespace {
@@ -53,11 +53,7 @@ PrintedJson number_json(double value) {
 
 PrintedJson number_json(float value) {
   if (!std::isfinite(value)) return number_json(double(value));
-  char digits[32];
-  const auto written = std::to_chars(std::begin(digits), std::end(digits), value);
-  double nearest = 0;
-  std::from_chars(std::begin(digits), written.ptr, nearest);
-  return nearest;
+  return number_from<double>(shortest_text(value)).value();
 }
 
 PrintedJson element_json(const Tensor& tensor, int64_t index) {

@@ -1,10 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "metrics_page.h"
 
-#include <charconv>
 #include <cmath>
 #include <functional>
 
+#include "shoal/base/format.h"
 #include "shoal/base/utf8.h"
 
 namespace shoal::monitor {
@@ -211,9 +211,7 @@ std::string escaped_label(std::string_view value) {
 std::string sample_value(double value) {
   if (std::isnan(value)) return "NaN";
   if (std::isinf(value)) return value > 0 ? "+Inf" : "-Inf";
-  std::array<char, 32> text{};
-  const auto end = std::to_chars(text.data(), text.data() + text.size(), value);
-  return {text.data(), end.ptr};
+  return shortest_text(value);
 }
 
 }  // namespace shoal::monitor

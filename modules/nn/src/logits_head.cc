@@ -2,20 +2,15 @@
 #include "logits_head.h"
 
 #include <algorithm>
-#include <charconv>
 #include <cmath>
 #include <numeric>
 
+#include "shoal/base/format.h"
 #include "shoal/graph/ops.h"
 #include "shoal/graph/text_ids.h"
 #include "shoal/nn/binary_metrics.h"
 
 namespace shoal::nn {
-
-std::string shortest(double number) {
-  char text[32];
-  return std::string(text, std::to_chars(text, text + sizeof text, number).ptr);
-}
 
 Value all_class_ids(Value class_ids, int64_t classes) {
   std::vector<float> ids(static_cast<size_t>(classes));
@@ -38,7 +33,7 @@ ExportSignature predict_signature(const HeadOutput& output) {
 void add_threshold_metrics(std::vector<std::pair<std::string, Metric>>& metrics, const std::vector<double>& thresholds,
                            Value labels, Value probabilities, Value weights) {
   for (const double threshold : thresholds) {
-    const std::string at = "/positive_threshold_" + shortest(threshold);
+    const std::string at = "/positive_threshold_" + shortest_text(threshold);
     const LabelsAndPredictions pair{.labels = labels, .predictions = probabilities};
     const BinaryMetricOptions options{.weights = weights, .threshold = threshold};
     metrics.emplace_back("accuracy" + at, binary_accuracy(pair, options));
@@ -126,7 +121,7 @@ Value LogitsHead::numbers_of(Value labels, const std::shared_ptr<const Vocabular
 
 void LogitsHead::check_thresholds(const std::vector<double>& thresholds) const {
   for (const double threshold : thresholds) {
-    if (!(threshold > 0 && threshold < 1)) refuse("threshold " + shortest(threshold) + " is not in (0, 1)");
+    if (!(threshold > 0 && threshold < 1)) refuse("threshold " + shortest_text(threshold) + " is not in (0, 1)");
   }
 }
 
@@ -137,7 +132,7 @@ void LogitsHead::check_class_weights(const std::vector<double>& weights, int64_t
   }
   for (const double weight : weights) {
     if (!(weight >= 0 && std::isfinite(weight)))
-      refuse("class weight " + shortest(weight) + " is not a finite number >= 0");
+      refuse("class weight " + shortest_text(weight) + " is not a finite number >= 0");
   }
 }
 

@@ -79,8 +79,6 @@ class LogitsHead : public Head {
   LogitsHeadOptions common_;
 };
 
-/// The shortest text from which the number can be read back: "0.25".
-std::string shortest(double number);
 /// Turns [..., 1] into [..., classes], in which each row is 0, 1, ..., classes - 1; int64.
 Value all_class_ids(Value class_ids, int64_t classes);
 /// The signature with the names of classes and their probabilities.

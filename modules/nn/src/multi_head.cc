@@ -3,6 +3,7 @@
 #include <set>
 
 #include "logits_head.h"
+#include "shoal/base/format.h"
 #include "shoal/base/names_text.h"
 #include "shoal/graph/ops.h"
 
@@ -63,7 +64,7 @@ class MultiHead final : public Head {
     }
     for (const double weight : options_.loss_weights) {
       if (!(weight >= 0 && std::isfinite(weight)))
-        refuse("loss weight " + shortest(weight) + " is not a finite number >= 0");
+        refuse("loss weight " + shortest_text(weight) + " is not a finite number >= 0");
     }
   }
 

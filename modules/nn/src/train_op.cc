@@ -2,10 +2,10 @@
 #include "shoal/nn/train_op.h"
 
 #include <algorithm>
-#include <charconv>
 
 #include "shoal/base/environment.h"
 #include "shoal/base/finite.h"
+#include "shoal/base/format.h"
 #include "shoal/graph/source.h"
 
 namespace shoal::nn {
@@ -122,8 +122,7 @@ bool is_learning_rate(const TrainOp& op, size_t index) {
 }
 
 Error refused_scalar(const std::string& name, double number, uint64_t global_step, bool is_rate) {
-  char text[32];
-  const std::string shown = is_nan(number) ? "nan" : std::string(text, std::to_chars(text, text + sizeof text, number).ptr);
+  const std::string shown = is_nan(number) ? "nan" : shortest_text(number);
   return invalid_argument(name + " is " + shown + " at global step " + std::to_string(global_step) +
                           (is_rate ? "; a rate has to be finite and at least 0" : "; it has to be finite"));
 }

@@ -2,7 +2,6 @@
 #include "shoal/search/space.h"
 
 #include <algorithm>
-#include <charconv>
 #include <span>
 
 #include "shoal/base/double_math.h"
@@ -160,11 +159,7 @@ class SpaceMembers : public json::Events {
 
 }  // namespace
 
-std::string text_of(double number) {
-  char digits[64];
-  const auto [end, error] = std::to_chars(digits, digits + sizeof digits, number);
-  return std::string(digits, end);
-}
+std::string text_of(double number) { return shortest_text(number); }
 
 std::string text_of(const Value& value) {
   if (const auto* text = std::get_if<std::string>(&value)) return *text;

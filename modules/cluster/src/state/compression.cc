@@ -4,6 +4,7 @@
 #include <array>
 #include <optional>
 
+#include "shoal/base/format.h"
 #include "shoal/base/number_text.h"
 
 namespace shoal::cluster {
@@ -73,9 +74,7 @@ Result<Compression> parse_compression(std::string_view text) {
 std::string to_string(const Compression& compression) {
   std::string gradients(word_of(compression.gradients));
   if (compression.gradients == Encoding::kTopK) {
-    std::array<char, 32> number;
-    const auto end = std::to_chars(number.data(), number.data() + number.size(), compression.fraction).ptr;
-    gradients += ":" + std::string(number.data(), end);
+    gradients += ":" + shortest_text(compression.fraction);
     if (compression.weights == Encoding::kDense) return gradients;
   }
   if (compression.gradients == compression.weights) return gradients;
