@@ -158,6 +158,11 @@ Result<void> Estimator::try_train(const InputFn& input_fn, TrainOptions options)
     env->log().info("training finished before this task arrived; nothing to do");
     return {};
   }
+  if (trained_) {
+    env->log().warning("training: the weights of step " + std::to_string(trained_->global_step) +
+                       ", which an earlier call trained without checkpoints, are replaced: this call does not go on from "
+                       "them (RunConfig: save_checkpoints_steps or save_checkpoints_secs turn checkpoints on)");
+  }
   SHOAL_TRY(const auto metered, MeteredTask::begin(with_environment(config_, env), *env));
   const Estimator own = with_config(metered->config());
   const TrainRequest request{.estimator = own,

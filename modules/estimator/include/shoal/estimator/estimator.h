@@ -23,6 +23,7 @@
 namespace shoal {
 
 struct TrainOptions {
+  // Both count from the newest checkpoint. With checkpoints disabled each call begins anew, at step 0.
   std::optional<int64_t> steps = {};      ///< How many steps this call makes: two calls with 10 make 20 steps.
   std::optional<int64_t> max_steps = {};  ///< The global step to end at: a second call with the same value does nothing.
   std::vector<std::shared_ptr<Hook>> hooks{};
