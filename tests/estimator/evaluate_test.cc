@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 // Estimator::evaluate: its results, the weights and data that it uses, and its events (CONTRACT 9.3 and 12).
+#include <cmath>
 #include <set>
 
 #include "fixture.h"
@@ -11,6 +12,7 @@ namespace {
 using ::testing::AllOf;
 using ::testing::ElementsAre;
 using ::testing::HasSubstr;
+using ::testing::IsEmpty;
 
 // y = 0 as long as nothing is trained, so the squared errors are the squared labels.
 Dataset labelled(std::vector<float> labels) {
@@ -184,6 +186,40 @@ TEST(Evaluate, WritesOneRecordOfItsMetricsAndTheCheckpoint) {
   for (const char* name : {"loss", "average_loss"}) EXPECT_FLOAT_EQ(float(written.at(name)), float(metrics.at(name)));
   EXPECT_THAT(texts, ElementsAre("checkpoint_path " + place.model_dir() + "/model.ckpt-1"));
   EXPECT_THAT(steps, ElementsAre(1));
+}
+
+TEST(Evaluate, MetricsThatAreNotNumbersAreLeftOutOfTheRecordWithAWarning) {  // CONTRACT EVT-3
+  Place place;
+  const ModelFn model = [](const Features& features, Mode mode) {
+    EstimatorSpec spec;
+    spec.mode = mode;
+    spec.loss = ops::reduce_mean(features.single());
+    const Value zero = features.single() * 0.0;
+    spec.eval_metrics = {{"none", nn::mean(zero / zero)},
+                         {"one", nn::mean(features.single() / features.single())},
+                         {"without_end", nn::mean(features.single() / zero)}};
+    return spec;
+  };
+  const Estimator estimator = place.estimator(model);
+  const InputFn input = [] { return losses({1, 1}); };
+  const Metrics metrics = estimator.evaluate(input);
+  EXPECT_TRUE(std::isnan(metrics.at("none")));
+  EXPECT_TRUE(std::isinf(metrics.at("without_end")));
+  EXPECT_THAT(scalars(estimator.eval_dir(), "none"), IsEmpty());
+  EXPECT_EQ(scalars(estimator.eval_dir(), "without_end").size(), 1u);
+  EXPECT_THAT(scalars(estimator.eval_dir(), "one"), ElementsAre(std::pair(0, 1)));
+  EXPECT_THAT(place.log.all('W'),
+              ElementsAre(AllOf(HasSubstr("evaluation: metric none is NaN at global step 0"), HasSubstr("look at"))));
+}
+
+TEST(Train, WithoutCheckpointsASecondCallSaysThatItBeginsAnew) {
+  Place place;
+  Estimator estimator = place.estimator(counting_model, {.save_checkpoints_steps = std::nullopt});
+  const InputFn endless = [] { return losses({1}).repeat(); };
+  estimator.train(endless, {.steps = 3});
+  EXPECT_THAT(place.log.all('W'), IsEmpty());
+  estimator.train(endless, {.steps = 3});
+  EXPECT_THAT(place.log.all('W'), ElementsAre(HasSubstr("the weights of step 3, which an earlier call trained without")));
 }
 
 TEST(Evaluate, ChecksItsOptions) {

@@ -2,6 +2,7 @@
 #include "evaluate/evaluation.h"
 
 #include <algorithm>
+#include <cmath>
 #include <cstdio>
 #include <map>
 #include <string_view>
@@ -223,9 +224,10 @@ Result<Figures> EvaluationRun::figures() const {
 /// once. A file to which nothing was written is removed.
 class ResultsFile {
  public:
-  static Result<ResultsFile> open(Environment& env, const std::string& folder) {
+  /// `title` begins each log line of the evaluation.
+  static Result<ResultsFile> open(Environment& env, std::string title, const std::string& folder) {
     SHOAL_TRY(auto writer, monitor::EventWriter::open(env, folder));
-    return ResultsFile(env, std::move(writer));
+    return ResultsFile(env, std::move(title), std::move(writer));
   }
   ResultsFile(ResultsFile&&) noexcept = default;
   ~ResultsFile() {
@@ -237,10 +239,13 @@ class ResultsFile {
 
  private:
   Result<void> add(int64_t step, const std::string& name, const nn::MetricFigure& figure);
+  bool is_number(int64_t step, const std::string& name, double value) const;
 
-  ResultsFile(Environment& env, std::unique_ptr<monitor::EventWriter> writer) : env_(&env), writer_(std::move(writer)) {}
+  ResultsFile(Environment& env, std::string title, std::unique_ptr<monitor::EventWriter> writer)
+      : env_(&env), title_(std::move(title)), writer_(std::move(writer)) {}
 
   Environment* env_;
+  std::string title_;
   std::unique_ptr<monitor::EventWriter> writer_;
   bool written_ = false;
 };
@@ -253,12 +258,23 @@ Result<void> ResultsFile::add(int64_t step, const std::string& name, const nn::M
                              {.shape = figure.shape, .values = figure.values, .plugin = "shoal_confusion_matrix"});
 }
 
+/// False, with a warning, for a metric that is NaN, which event files leave out.
+bool ResultsFile::is_number(int64_t step, const std::string& name, double value) const {
+  if (!std::isnan(value)) return true;
+  env_->log().warning_once("not a number: " + title_ + " " + name,
+                           title_ + ": metric " + name + " is NaN at global step " + std::to_string(step) +
+                               ", so it is left out of the event file " + writer_->path() +
+                               "; later ones are left out without a warning; look at the evaluation " +
+                               "input and at what the metric divides by");
+  return false;
+}
+
 Result<void> ResultsFile::write(const Metrics& metrics, const Figures& figures, const std::string& prefix) {
   written_ = true;
   const int64_t step = int64_t(metrics.at("global_step"));
   std::vector<monitor::Scalar> scalars;
   for (const auto& [name, value] : metrics) {
-    if (name != "global_step") scalars.push_back({name, value});
+    if (name != "global_step" && is_number(step, name, value)) scalars.push_back({name, value});
   }
   SHOAL_TRY_VOID(writer_->add_scalars(step, scalars));
   for (const auto& [name, figure] : figures) SHOAL_TRY_VOID(add(step, name, figure));
@@ -438,7 +454,12 @@ Result<Evaluation> run_evaluation_of(Environment& env, const WeightsToEvaluate& 
   }
   data::Batch first;
   SHOAL_TRY(const bool any, input.iterator->next(first));
-  if (!any) return invalid_argument("evaluation: the input function gave no batch; is the evaluation data empty?");
+  const std::string title = "evaluation" + (options.name ? " " + *options.name : "");
+  if (!any) {
+    return invalid_argument(title +
+                            ": the evaluation input is empty: its input function gave no batch; look at its files, "
+                            "generators, filters and drop_remainder");
+  }
   SHOAL_TRY(const InputTypes types, input_types(first, estimator.varying()));
   SHOAL_TRY(const auto model, BuiltModel::build({estimator.model_fn(), Mode::kEval, estimator.params(), estimator.config(),
                                                  graph_seed(env, seed), estimator.ops()},
@@ -447,10 +468,9 @@ Result<Evaluation> run_evaluation_of(Environment& env, const WeightsToEvaluate& 
   std::vector<std::shared_ptr<Hook>> hooks = options.hooks;
   hooks.insert(hooks.end(), model->spec().evaluation_hooks.begin(), model->spec().evaluation_hooks.end());
   SHOAL_TRY(LoadedVariables variables, weights.load(*model));
-  const std::string title = "evaluation" + (options.name ? " " + *options.name : "");
   EvaluationRun run(env, title, estimator.config().host().get(), *model, *input.iterator, std::move(variables),
                     std::move(hooks));
-  SHOAL_TRY(ResultsFile results, ResultsFile::open(env, estimator.eval_dir(options.name)));
+  SHOAL_TRY(ResultsFile results, ResultsFile::open(env, title, estimator.eval_dir(options.name)));
   SHOAL_TRY_VOID(run.prepare(weights.global_step, estimator.model_dir()));
   SHOAL_TRY_VOID(run.run(options.steps, std::move(first), stop));
   SHOAL_TRY(Metrics metrics, run.results(weights.global_step));

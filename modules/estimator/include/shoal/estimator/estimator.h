@@ -138,6 +138,7 @@ class Estimator {
   /// Returns the model's metrics with `loss` (the plain mean over batches) and `global_step`. Without a checkpoint the
   /// freshly initialized or warm-started model is evaluated, at step 0. Where only the file `checkpoint` is missing, a
   /// warning is logged, and the newest intact checkpoint of the folder is taken, as by train(); so do the functions below.
+  /// Raises InvalidArgument if the input is empty. Event files leave out a metric that is NaN, with a warning.
   Metrics evaluate(const InputFn& input_fn, EvaluateOptions options = {}) const;
   Result<Metrics> try_evaluate(const InputFn& input_fn, EvaluateOptions options = {}) const;
   /// Predicts until the input ends. Labels in the input are dropped. Without a checkpoint the freshly initialized or
