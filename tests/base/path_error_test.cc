@@ -74,5 +74,16 @@ TEST(PathError, ALimitIsNamed) {
   EXPECT_THAT(path_error("write", "m/x", EFBIG).message(), HasSubstr("ulimit -f"));
 }
 
+TEST(PathError, TellsAFullDiskFromOneThatMayOnlyBeReadAndFromOneThatIsAway) {
+  EXPECT_EQ(path_error("write", "m/x", EDQUOT).with_context("m").system_error(), EDQUOT);
+  EXPECT_EQ(failed_precondition("no").system_error(), 0);
+  for (const int number : {ENOSPC, EDQUOT, EFBIG}) EXPECT_TRUE(is_full(path_error("write", "m/x", number)));
+  for (const int number : {EROFS, EACCES, EPERM, ENOTDIR}) {
+    EXPECT_FALSE(is_full(path_error("write", "m/x", number)));
+    EXPECT_TRUE(is_unwritable(path_error("write", "m/x", number)));
+  }
+  for (const int number : {EIO, ESTALE, EMFILE, ENOENT}) EXPECT_FALSE(is_unwritable(path_error("write", "m/x", number)));
+}
+
 }  // namespace
 }  // namespace shoal

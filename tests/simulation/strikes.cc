@@ -1,5 +1,6 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "planned_run.h"
+#include "shoal/checkpoint/directory.h"
 #include "shoal/checkpoint/run_file.h"
 
 namespace shoal::simulation {
@@ -71,6 +72,8 @@ void PlannedRun::strike(const Fault& fault) {
       break;
     case FaultKind::kWallClock: world_.set_wall_clock(task, std::chrono::seconds(fault.number), 0.01); break;
     case FaultKind::kDiskFull:
+      // A start that finds a full disk, and no checkpoint, fails for good (CONTRACT FA-7).
+      if (!checkpoint::read_pointer(world_.shared(), kModelDir).value_or(std::nullopt)) break;
       world_.shared().set_capacity(world_.shared().used_bytes());
       world_.after(fault.lasts, [this] { world_.shared().set_capacity(~uint64_t(0)); });
       break;

@@ -49,6 +49,7 @@ struct Error::Details {
   std::string message;
   std::exception_ptr cause;
   Place place;
+  int system_error = 0;
 };
 
 Error::Error(ErrorKind kind, std::string message) : details_(new Details{std::move(message), nullptr, {}}), kind_(kind) {}
@@ -95,6 +96,13 @@ Error Error::with_cause(std::exception_ptr cause) && {
 
 Error Error::with_place(Place place) && {
   details().place = place;
+  return std::move(*this);
+}
+
+int Error::system_error() const { return details_ ? details_->system_error : 0; }
+
+Error Error::with_system_error(int number) && {
+  details().system_error = number;
   return std::move(*this);
 }
 

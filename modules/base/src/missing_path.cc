@@ -44,7 +44,7 @@ std::string why_missing(const std::string& path) {
 Error machine_path_error(std::string_view verb, const std::string& path, int number) {
   Error error = path_error(verb, path, number);
   if (number != ENOENT && number != EEXIST) return error;
-  return Error(error.kind(), error.message() + why_missing(path));
+  return Error(error.kind(), error.message() + why_missing(path)).with_system_error(number);
 }
 
 }  // namespace shoal

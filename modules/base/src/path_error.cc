@@ -19,6 +19,25 @@ std::string_view scheme_of(std::string_view path) {
   return is_letter(scheme.front()) && std::all_of(scheme.begin(), scheme.end(), fits) ? scheme : std::string_view();
 }
 
+/// The error whose text is `sentence`, of the kind that fits errno `number`; some texts get advice.
+Error error_of(std::string sentence, int number) {
+  switch (number) {
+    case ENOENT: return not_found(std::move(sentence));
+    case EACCES:
+    case EPERM: return failed_precondition(sentence + "; check the owner and the permissions, or choose another folder");
+    case EROFS: return failed_precondition(sentence + "; choose a folder that can be written");
+    case ENOTDIR: return failed_precondition(sentence + "; a part of this path is a file");
+    case EEXIST:
+    case EISDIR:
+    case ENOTEMPTY:
+    case ENAMETOOLONG:
+    case ELOOP:
+    case EINVAL:
+    case EXDEV: return failed_precondition(std::move(sentence));
+    default: return unavailable(std::move(sentence));
+  }
+}
+
 }  // namespace
 
 Result<void> check_path(std::string_view path) {
@@ -45,21 +64,17 @@ Result<void> check_path(std::string_view path) {
 Error path_error(std::string_view verb, const std::string& path, int number) {
   std::string sentence = "cannot ";
   sentence.append(verb).append(" ").append(path).append(": ").append(system_error_text(number));
-  switch (number) {
-    case ENOENT: return not_found(std::move(sentence));
-    case EACCES:
-    case EPERM: return failed_precondition(sentence + "; check the owner and the permissions, or choose another folder");
-    case EROFS: return failed_precondition(sentence + "; choose a folder that can be written");
-    case ENOTDIR: return failed_precondition(sentence + "; a part of this path is a file");
-    case EEXIST:
-    case EISDIR:
-    case ENOTEMPTY:
-    case ENAMETOOLONG:
-    case ELOOP:
-    case EINVAL:
-    case EXDEV: return failed_precondition(std::move(sentence));
-    default: return unavailable(std::move(sentence));
-  }
+  return error_of(std::move(sentence), number).with_system_error(number);
+}
+
+bool is_full(const Error& error) {
+  const int number = error.system_error();
+  return number == ENOSPC || number == EDQUOT || number == EFBIG;
+}
+
+bool is_unwritable(const Error& error) {
+  const int number = error.system_error();
+  return is_full(error) || number == EROFS || number == EACCES || number == EPERM || number == ENOTDIR;
 }
 
 }  // namespace shoal

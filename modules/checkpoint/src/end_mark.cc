@@ -66,7 +66,8 @@ Result<EndMark> decode_end_mark(std::string_view text) {
 Result<void> write_end_mark(Storage& storage, const std::string& model_dir, const EndMark& mark) {
   Result<void> written = storage.write_atomically(path_in(model_dir), encode_end_mark(mark));
   if (written) return {};
-  return unavailable("the end mark was not written: " + written.error().message());
+  return unavailable("the end mark was not written: " + written.error().message())
+      .with_system_error(written.error().system_error());
 }
 
 Result<std::optional<EndMark>> read_end_mark(Storage& storage, const std::string& model_dir) {

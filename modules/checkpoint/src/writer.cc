@@ -122,7 +122,8 @@ Error FolderWriter::not_saved(Error error) const {
   const bool ours = error.kind() == ErrorKind::kInvalidArgument || error.kind() == ErrorKind::kCancelled ||
                     error.kind() == ErrorKind::kDataLoss;
   return Error(ours ? error.kind() : ErrorKind::kUnavailable,
-               "checkpoint " + path_of(name_) + " was not saved: " + error.message());
+               "checkpoint " + path_of(name_) + " was not saved: " + error.message())
+      .with_system_error(error.system_error());
 }
 
 Result<void> FolderWriter::begin(Folder folder) {

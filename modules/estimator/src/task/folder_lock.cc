@@ -27,6 +27,9 @@ Result<std::unique_ptr<StorageLock>> lock_if_possible(Environment& env, const st
 Result<std::unique_ptr<StorageLock>> lock_model_dir(Environment& env, const std::string& model_dir) {
   auto lock = lock_if_possible(env, model_dir, "training_lock", "model_dir");
   if (lock || lock.error().kind() != ErrorKind::kUnavailable) return lock;
+  if (lock.error().system_error() != 0) {  // Nobody holds the lock: a system call has failed.
+    return std::move(lock).error().with_context("model_dir " + model_dir + " cannot be locked");
+  }
   env.sometimes("model_dir.held");
   return std::move(lock).error().with_context(
       "model_dir " + model_dir +

@@ -3,6 +3,7 @@
 
 #include "evaluate/local_evaluation.h"
 #include "shoal/base/compute.h"
+#include "shoal/base/path_error.h"
 #include "train/resumable_input.h"
 #include "train/train_end.h"
 #include "train/train_run.h"
@@ -25,6 +26,7 @@ class TrainTask {
   Task<Result<TrainOutcome>> run_steps();
   Task<Result<bool>> claim_and_set_up();
   Task<Result<bool>> set_up();
+  Error of_start(Error error) const;
 
   TrainScope scope_;
   TrainerFolder folder_;
@@ -39,6 +41,10 @@ class TrainTask {
 Task<Result<TrainOutcome>> TrainTask::run() {
   Result<TrainOutcome> outcome = co_await run_steps();
   if (outcome) co_return outcome;
+  if (outcome.error().kind() == ErrorKind::kUnavailable && is_unwritable(outcome.error())) {
+    const auto name = [&]() -> Result<TrainOutcome> { return of_start(outcome.error()); };
+    outcome = co_await compute(scope_.env, name);
+  }
   co_await end_.fail(outcome.error());
   if (!is_interrupt(outcome.error())) co_return outcome;
   const bool asked = scope_.env.interrupted().stop_requested() || scope_.env.leaving().stop_requested();
@@ -62,6 +68,17 @@ Task<Result<TrainOutcome>> TrainTask::run() {
     scope_.env.log().info(began ? "ended while it waited for its servers" : "interrupted before training began");
   }
   co_return outcome;
+}
+
+/// If this start has written nothing yet that training could go on from, makes FailedPrecondition of the error that a folder
+/// cannot be written: starting again would not help. Where there are checkpoints, a full disk stays Unavailable: it may have
+/// become full during training, and a launcher starts the task again until there is room.
+Error TrainTask::of_start(Error error) const {
+  const bool has_begun = scope_.context.saves() > 0 || scope_.context.iterations() > 0;
+  if (!scope_.leads() || has_begun || error.cause() || (is_full(error) && folder_.lists_checkpoints())) return error;
+  const std::string named = "model_dir " + scope_.model_dir();
+  if (error.message().starts_with(named)) return {ErrorKind::kFailedPrecondition, error.message()};
+  return {ErrorKind::kFailedPrecondition, named + " cannot be written: " + error.message()};
 }
 
 Task<Result<TrainOutcome>> TrainTask::run_steps() {

@@ -20,7 +20,8 @@ namespace {
 /// Otherwise it is FailedPrecondition, which no restart repairs.
 Error unusable(const std::string& folder, std::string_view what, const Error& why) {
   const ErrorKind kind = why.kind() == ErrorKind::kUnavailable ? why.kind() : ErrorKind::kFailedPrecondition;
-  return Error(kind, "model_dir " + folder + " cannot be " + std::string(what) + ": " + why.message());
+  return Error(kind, "model_dir " + folder + " cannot be " + std::string(what) + ": " + why.message())
+      .with_system_error(why.system_error());
 }
 
 /// Reads the newest checkpoint's name from the list, without opening it; empty if there is none or the list is unreadable.
@@ -243,6 +244,10 @@ bool TrainerFolder::run_has_ended() const {
 bool TrainerFolder::is_finished() const {
   return max_steps_ && checkpoint_step() >= uint64_t(*max_steps_) &&
          (!source_ || checkpoint_name() == listed_newest(scope_.env.storage(), scope_.model_dir()));
+}
+
+bool TrainerFolder::lists_checkpoints() const {
+  return has_checkpoint() || !listed_newest(scope_.env.storage(), scope_.model_dir()).empty();
 }
 
 Result<void> TrainerFolder::begin_run() {

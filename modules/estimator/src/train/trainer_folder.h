@@ -66,6 +66,8 @@ class TrainerFolder {
   std::string checkpoint_name() const;
   uint64_t checkpoint_step() const { return source_ ? source_->info().global_step : 0; }
   bool has_checkpoint() const { return source_ != nullptr; }
+  /// True if an earlier start has saved checkpoints here, also if none was opened yet.
+  bool lists_checkpoints() const;
   /// The checkpoint that was read last; null without one.
   const CheckpointSource* checkpoint() const { return source_.get(); }
   /// The folder for checkpoints that model_dir does not take; null without RunConfig::spare_dir(). Called by the leading task

@@ -84,6 +84,11 @@ class [[nodiscard]] Error {
   const Place& place() const;
   Error with_place(Place place) &&;
 
+  /// The errno of the system call whose failure this error reports; 0: it reports none. For code that has to tell a full
+  /// disk from a file server that is away, say: both are kUnavailable.
+  int system_error() const;
+  Error with_system_error(int number) &&;
+
   friend bool operator==(const Error& a, const Error& b);  ///< Compares kind and message only.
 
  private:

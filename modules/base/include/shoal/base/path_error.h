@@ -12,6 +12,12 @@ namespace shoal {
 /// kind as in Storage. If a limit was met, the cause names the limit (system_error_text()).
 Error path_error(std::string_view verb, const std::string& path, int number);
 
+/// True if the system call failed since a disk is full: no space, a quota, or a limit of file sizes.
+bool is_full(const Error& error);
+/// True if the system call failed since a folder or file system cannot be written, as far as is known until a user changes
+/// something: it is full, may only be read, or the path leads through a file.
+bool is_unwritable(const Error& error);
+
 /// InvalidArgument for texts that look like a path but lead to no file: an address with a scheme ("gs://bucket/m",
 /// "file:///m"), which would become a folder of that name, and a path that begins with "~/" (no shell has replaced the
 /// "~"). Storage on the file system calls this for every path; code that takes a path as an option calls it earlier.
