@@ -93,7 +93,8 @@ class BatchNode final : public Node {
       : Node({std::move(input)}), size_(size), drop_remainder_(drop_remainder), padding_(std::move(padding)) {}
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
     SHOAL_TRY(std::unique_ptr<Stage> stage, input().stage(context));
-    return std::make_unique<BatchStage>(context, std::move(stage), size_, drop_remainder_, padding_ ? &*padding_ : nullptr);
+    const bool drops = drop_remainder_ && !context.types_only;
+    return std::make_unique<BatchStage>(context, std::move(stage), size_, drops, padding_ ? &*padding_ : nullptr);
   }
   std::string_view kind() const override { return "batch"; }
   RandomKey fold_parameters(RandomKey key) const override {

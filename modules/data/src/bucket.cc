@@ -44,7 +44,7 @@ class BucketStage final : public Stage {
     }
     for (Bucket& bucket : buckets_) {
       if (bucket.empty()) continue;
-      if (!options_.padding.drop_remainder) return hand_out(bucket, item);
+      if (!options_.padding.drop_remainder || context_.types_only) return hand_out(bucket, item);
       bucket.clear();
     }
     return false;
@@ -203,6 +203,7 @@ class BucketNode final : public Node {
     return std::make_unique<BucketStage>(context, std::move(stage), length_, options_, padding_);
   }
   std::string_view kind() const override { return "bucket_by_length"; }
+  bool calls_function() const override { return true; }
   bool chooses_by_value() const override { return true; }
   RandomKey fold_parameters(RandomKey key) const override {
     key = fold_in(fold_in(key, "bucket by length"), options_.padding.drop_remainder);

@@ -101,6 +101,7 @@ class CacheNode final : public Node {
     return std::make_unique<CacheStage>(context, std::move(stage));
   }
   std::string_view kind() const override { return "cache"; }
+  bool passes_elements_on() const override { return true; }
   std::optional<bool> reads_to_the_end() const override { return true; }
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(key, "cache"); }
 };

@@ -310,6 +310,7 @@ class FileCacheNode final : public Node {
     return std::make_unique<FileCacheStage>(context, std::move(stage), cache_);
   }
   std::string_view kind() const override { return "cache"; }
+  bool passes_elements_on() const override { return true; }
   std::optional<bool> reads_to_the_end() const override { return true; }
   /// The path of the file does not go into the key, since it does not change any element.
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(key, "cache in a file"); }

@@ -362,6 +362,15 @@ Result<std::unique_ptr<Iterator>> Dataset::iterate(Environment& env, IterateOpti
   return make_iterator(node_, fingerprint(), env, std::move(options));
 }
 
+std::optional<Element> Dataset::typical_element(Environment& env, IterateOptions options) const {
+  options.measure = false;
+  const Result<std::unique_ptr<Iterator>> iterator = make_iterator(node_, fingerprint(), env, std::move(options), true);
+  if (!iterator) return std::nullopt;
+  Element element;
+  const Result<bool> any = (*iterator)->next(element);
+  return any && *any ? std::optional(std::move(element)) : std::nullopt;
+}
+
 bool Dataset::has_unseeded_random() const {
   return any_node(*node_, [](const Node& node) { return node.draws_without_seed(); });
 }

@@ -288,6 +288,7 @@ class InterleaveNode final : public Node {
     return std::make_unique<InterleaveStage>(context, std::move(stage), fn_, options_, name_, key);
   }
   std::string_view kind() const override { return "interleave"; }
+  bool calls_function() const override { return true; }
   /// Leaves out options_.parallel, since this option changes neither elements nor positions if the order is deterministic.
   RandomKey fold_parameters(RandomKey key) const override {
     key = fold_in(key, options_.deterministic ? "interleave" : "interleave/any order");

@@ -228,8 +228,9 @@ std::unique_ptr<Iterator> make_iterator_of_its_own(std::unique_ptr<Environment> 
 }
 
 Result<std::unique_ptr<Iterator>> make_iterator(NodePtr node, uint64_t fingerprint, Environment& env,
-                                                IterateOptions options) {
+                                                IterateOptions options, bool types_only) {
   auto context = std::make_unique<StageContext>(env, std::move(options));
+  context->types_only = types_only;
   SHOAL_TRY(std::unique_ptr<Stage> stage, node->stage(*context));
   return std::make_unique<PipelineIterator>(std::move(node), fingerprint, std::move(context), std::move(stage));
 }

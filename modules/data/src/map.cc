@@ -52,6 +52,7 @@ class MapNode final : public Node {
     return std::make_unique<MapStage>(context, std::move(stage), fn_);
   }
   std::string_view kind() const override { return "map"; }
+  bool calls_function() const override { return true; }
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(key, "map"); }
   bool has_errors_of_elements() const override { return true; }
 

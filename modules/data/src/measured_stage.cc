@@ -64,11 +64,21 @@ class MeasuredStage final : public Stage {
 }  // namespace
 
 Result<std::unique_ptr<Stage>> Node::stage(StageContext& context) const {
+  if (context.types_only && passes_elements_on()) {
+    Result<std::unique_ptr<Stage>> made = input().stage(context);
+    // The functions of later stages may rely on this node's function, which would have refused some elements.
+    if (chooses_by_value()) context.has_unfit_elements = true;
+    return made;
+  }
   const bool must_end = context.must_end;
-  const auto make = [&] {
+  const auto make = [&]() -> Result<std::unique_ptr<Stage>> {
     context.must_end = reads_to_the_end().value_or(must_end);
     Result<std::unique_ptr<Stage>> made = make_stage(context);
     context.must_end = must_end;
+    if (made && context.has_unfit_elements && calls_function()) {
+      return failed_precondition("the types of the dataset are those that the function of " + std::string(kind()) +
+                                 " gives, and there is no element to call it with");
+    }
     return made;
   };
   if (!context.meters) return make();

@@ -9,8 +9,9 @@ namespace shoal::data {
 using NodePtr = std::shared_ptr<const Node>;
 
 // Defined in iterator.cc.
+/// `types_only`: see StageContext.
 Result<std::unique_ptr<Iterator>> make_iterator(NodePtr node, uint64_t fingerprint, Environment& env,
-                                                IterateOptions options);
+                                                IterateOptions options, bool types_only = false);
 /// Returns `iterator`, which runs in `env`, as an iterator that owns `env`.
 std::unique_ptr<Iterator> make_iterator_of_its_own(std::unique_ptr<Environment> env, std::unique_ptr<Iterator> iterator);
 // Defined in sources.cc.

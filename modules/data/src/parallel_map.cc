@@ -309,6 +309,7 @@ class ParallelMapNode final : public Node {
     return std::make_unique<ParallelMapStage>(context, std::move(stage), fn_, options_);
   }
   std::string_view kind() const override { return "map"; }
+  bool calls_function() const override { return true; }
   /// Leaves out the number of threads: a map in order gives the same elements with any number, so a run may resume with
   /// another one.
   RandomKey fold_parameters(RandomKey key) const override {

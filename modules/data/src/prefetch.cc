@@ -161,6 +161,7 @@ class PrefetchNode final : public Node {
     return std::make_unique<PrefetchStage>(context, std::move(stage), count_);
   }
   std::string_view kind() const override { return "prefetch"; }
+  bool passes_elements_on() const override { return true; }
   /// Adds nothing to the key: contents, order and saved positions are those of the input for every `count_`. So a run may
   /// resume with another count.
   RandomKey fold_parameters(RandomKey key) const override { return key; }

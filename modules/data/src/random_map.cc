@@ -128,6 +128,7 @@ class RandomFilterNode final : public Node {
     return std::make_unique<RandomFilterStage>(context, std::move(stage), fn_, context.next_random_key(seed_));
   }
   std::string_view kind() const override { return "filter"; }
+  bool passes_elements_on() const override { return true; }
   RandomKey fold_parameters(RandomKey key) const override {
     key = fold_in(key, "random filter");
     return seed_ ? fold_in(key, uint64_t(*seed_)) : key;

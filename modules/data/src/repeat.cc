@@ -102,6 +102,7 @@ class RepeatNode final : public Node {
     return std::make_unique<RepeatStage>(context, std::move(stage), passes_);
   }
   std::string_view kind() const override { return "repeat"; }
+  bool passes_elements_on() const override { return true; }
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(fold_in(key, "repeat"), uint64_t(passes_)); }
   std::optional<bool> is_finite() const override {
     if (passes_ == 0 || input().cardinality() == 0) return true;

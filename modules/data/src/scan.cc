@@ -82,6 +82,7 @@ class ScanNode final : public Node {
     return std::make_unique<ScanStage>(context, std::move(stage), initial_, fn_);
   }
   std::string_view kind() const override { return "scan"; }
+  bool calls_function() const override { return true; }
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(key, "scan"); }
 
  private:

@@ -183,6 +183,7 @@ class FilterNode final : public Node {
     return std::make_unique<FilterStage>(context, std::move(stage), fn_);
   }
   std::string_view kind() const override { return "filter"; }
+  bool passes_elements_on() const override { return true; }
   bool chooses_by_value() const override { return true; }
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(key, "filter"); }
   bool has_errors_of_elements() const override { return true; }
@@ -202,6 +203,7 @@ class TakeWhileNode final : public Node {
     return std::make_unique<TakeWhileStage>(context, std::move(stage), fn_);
   }
   std::string_view kind() const override { return "take_while"; }
+  bool passes_elements_on() const override { return true; }
   std::optional<bool> reads_to_the_end() const override { return false; }
   bool chooses_by_value() const override { return true; }
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(key, "take while"); }
@@ -225,6 +227,7 @@ class TakeNode final : public Node {
     return std::make_unique<TakeStage>(std::move(stage), count_);
   }
   std::string_view kind() const override { return "take"; }
+  bool passes_elements_on() const override { return true; }
   std::optional<bool> reads_to_the_end() const override { return false; }
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(fold_in(key, "take"), uint64_t(count_)); }
   bool cuts_by_position() const override { return true; }
@@ -248,6 +251,7 @@ class SkipNode final : public Node {
     return std::make_unique<SkipStage>(std::move(stage), count_);
   }
   std::string_view kind() const override { return "skip"; }
+  bool passes_elements_on() const override { return true; }
   RandomKey fold_parameters(RandomKey key) const override { return fold_in(fold_in(key, "skip"), uint64_t(count_)); }
   bool cuts_by_position() const override { return true; }
   std::optional<bool> is_finite() const override { return count_ < 0 ? true : input().is_finite(); }
@@ -271,6 +275,7 @@ class ShardNode final : public Node {
     return std::make_unique<ShardStage>(std::move(stage), count_, index_);
   }
   std::string_view kind() const override { return "shard"; }
+  bool passes_elements_on() const override { return true; }
   RandomKey fold_parameters(RandomKey key) const override {
     return fold_in(fold_in(fold_in(key, "shard"), uint64_t(count_)), uint64_t(index_));
   }

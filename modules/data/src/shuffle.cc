@@ -309,6 +309,7 @@ class ShuffleNode final : public Node {
                                           context.next_random_key(options_.seed));
   }
   std::string_view kind() const override { return "shuffle"; }
+  bool passes_elements_on() const override { return true; }
   RandomKey fold_parameters(RandomKey key) const override {
     key = fold_in(fold_in(fold_in(key, "shuffle"), buffer_), options_.reshuffle_each_iteration);
     return options_.seed ? fold_in(key, uint64_t(*options_.seed)) : key;

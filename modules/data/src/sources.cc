@@ -37,11 +37,38 @@ bool same_data(const Element& a, const Element& b) {
   return same_data(a.features, b.features) && same_data(a.labels, b.labels);
 }
 
+/// Gives one element.
+class TensorsStage final : public IndexedStage {
+ public:
+  TensorsStage(const StageContext& context, std::shared_ptr<const Held> held)
+      : IndexedStage(context, 1), held_(std::move(held)) {}
+
+ private:
+  void give(int64_t, Item& item) override { item.refer(held_); }
+  const std::shared_ptr<const Held> held_;
+};
+
+/// A row of each of `tensors`, which need not have any: zeros, false or "".
+TensorMap row_of_zeros(const TensorMap& tensors) {
+  TensorMap row;
+  for (const auto& [name, tensor] : tensors) {
+    const Shape shape(tensor.shape().dims().subspan(1));
+    row.set(name, tensor.dtype() == DType::kString
+                      ? Tensor::of_strings(shape, std::vector<std::string>(size_t(shape.elements())))
+                      : Tensor::zeros(tensor.dtype(), shape));
+  }
+  return row;
+}
+
 class SlicesNode final : public Node {
  public:
   explicit SlicesNode(Element tensors) : rows_(std::move(tensors)) {}
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
-    return std::make_unique<SlicesStage>(context, rows_);
+    if (!context.types_only || rows_.count() > 0) return std::make_unique<SlicesStage>(context, rows_);
+    context.has_unfit_elements = true;
+    const Element& all = rows_.tensors();
+    Element row{row_of_zeros(all.features), row_of_zeros(all.labels)};
+    return std::make_unique<TensorsStage>(context, std::make_shared<const Held>(Held{.element = std::move(row)}));
   }
   std::string_view kind() const override { return "from_tensor_slices"; }
   RandomKey fold_parameters(RandomKey key) const override { return fold_element(fold_in(key, "slices"), rows_.tensors()); }
@@ -80,15 +107,6 @@ class TensorsNode final : public Node {
   }
 
  private:
-  class TensorsStage final : public IndexedStage {
-   public:
-    TensorsStage(const StageContext& context, std::shared_ptr<const Held> held)
-        : IndexedStage(context, 1), held_(std::move(held)) {}
-
-   private:
-    void give(int64_t, Item& item) override { item.refer(held_); }
-    const std::shared_ptr<const Held> held_;
-  };
   const std::shared_ptr<const Held> held_;
 };
 
@@ -97,7 +115,12 @@ class RangeNode final : public Node {
   RangeNode(int64_t begin, int64_t end, int64_t step) : begin_(begin), end_(end), step_(step) {}
   Result<std::unique_ptr<Stage>> make_stage(StageContext& context) const override {
     // A stage counts by int64. No iteration comes as far.
-    return std::make_unique<RangeStage>(context, begin_, step_, int64_t(std::min<uint64_t>(count(), INT64_MAX)));
+    auto numbers = int64_t(std::min<uint64_t>(count(), INT64_MAX));
+    if (context.types_only && numbers == 0) {
+      context.has_unfit_elements = true;
+      numbers = 1;
+    }
+    return std::make_unique<RangeStage>(context, begin_, step_, numbers);
   }
   std::string_view kind() const override { return "range"; }
   RandomKey fold_parameters(RandomKey key) const override {

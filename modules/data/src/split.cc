@@ -78,6 +78,7 @@ class SplitNode final : public Node {
     return std::make_unique<SplitStage>(context, std::move(stage), rule_);
   }
   std::string_view kind() const override { return "split"; }
+  bool passes_elements_on() const override { return true; }
   RandomKey fold_parameters(RandomKey key) const override {
     key = fold_in(fold_in(fold_in(key, "split"), std::bit_cast<uint64_t>(rule_.held_out)), rule_.key);
     return fold_in(key, uint64_t(rule_.wants_held_out));

@@ -119,6 +119,7 @@ class SplitByKeyNode final : public Node {
     return std::make_unique<SplitByKeyStage>(context, std::move(stage), rule_);
   }
   std::string_view kind() const override { return "split"; }
+  bool passes_elements_on() const override { return true; }
   RandomKey fold_parameters(RandomKey key) const override {
     key = fold_in(fold_in(fold_in(key, "split by key"), rule_.key), std::bit_cast<uint64_t>(rule_.held_out));
     return fold_in(fold_in(key, rule_.seed), uint64_t(rule_.wants_held_out));

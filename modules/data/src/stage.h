@@ -87,6 +87,12 @@ class StageContext {
   /// Set if stages are measured. The stages of the datasets that flat_map() or interleave() makes have no meters: their
   /// work counts as the work of the flat_map or interleave stage.
   std::optional<StageMeters> meters;
+  /// True if the stages are made only to learn the types of the elements (Dataset::typical_element()). No stage then leaves
+  /// elements out.
+  bool types_only = false;
+  /// For types_only: true if the elements so far may be ones that a complete pipeline never gives to later stages, so that
+  /// functions of users must not be called with them.
+  bool has_unfit_elements = false;
   /// Stops when the user's token does (IterateOptions::stop), and when the iterator is destroyed.
   const StopSource stopping{options.stop};
   /// The token of `stopping`, for code that may wait. Generators and readers of files get a copy.
@@ -160,6 +166,11 @@ class Node {
   /// fold_parameters() leaves data out.
   virtual bool has_data_of(const Node&) const { return true; }
   virtual bool is_shard() const { return false; }
+  /// True if each element of the node is an element of its only input, unchanged. The node only chooses elements, orders
+  /// them, repeats them or keeps them.
+  virtual bool passes_elements_on() const { return false; }
+  /// True if the node calls a function of the user with elements of its inputs.
+  virtual bool calls_function() const { return false; }
   virtual bool depends_on_trainer() const { return false; }
   /// True if a pass of the node needs the end of its inputs, as that of cache, which keeps all their elements until then.
   /// False if a pass may end before the inputs do, as that of take. Unset: it ends with its inputs.

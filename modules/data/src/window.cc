@@ -24,7 +24,7 @@ class WindowStage final : public Stage {
     const size_t rows = size_t(std::min(size_, (count_ - 1) / options_.stride + 1));
     if (rows_.size() < rows) rows_.resize(rows);
     for (size_t row = 0; row < rows; ++row) std::swap(rows_[row], items_[row * size_t(options_.stride)]);
-    if (options_.drop_remainder && int64_t(rows) < size_) {
+    if (options_.drop_remainder && !context_.types_only && int64_t(rows) < size_) {
       // Drops the elements of the incomplete window, so that save() writes the input's end as position, not their start.
       count_ = 0;
       return false;

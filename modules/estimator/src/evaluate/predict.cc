@@ -61,7 +61,10 @@ Result<void> LazyPredictions::open(const InputFn& input_fn, const TrainedWeights
   SHOAL_TRY(input_, open_input(*env_, estimator_, input_fn, Mode::kPredict, seed, stop_));
   data::Batch batch;
   SHOAL_TRY(const bool any, input_.iterator->next(batch));
-  if (!any) return {};
+  if (!any) {
+    env_->log().warning("prediction: the input is empty or wrongly set up; nothing was predicted");
+    return {};
+  }
   batch.labels = {};
   SHOAL_TRY(const InputTypes types, input_types(batch, estimator_.varying()));
   SHOAL_TRY(auto model, BuiltModel::build({estimator_.model_fn(), Mode::kPredict, estimator_.params(), estimator_.config(),

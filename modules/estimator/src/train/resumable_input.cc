@@ -37,11 +37,23 @@ Result<void> ResumableInput::open(bool bounded) {
 
 Result<void> ResumableInput::learn_types_elsewhere() {
   const TrainRequest& request = scope_.request;
+  const RunConfig& config = estimator_.config();
+  const std::optional<data::Element> typical =
+      dataset_->typical_element(scope_.env, {.seed = config.random_seed(),
+                                             .trainer_index = config.trainer_index(),
+                                             .num_trainers = config.num_trainers(),
+                                             .run_seed = scope_.run.seed,
+                                             .stop = scope_.env.interrupted()});
+  if (typical) {
+    SHOAL_TRY(types_, input_types(*typical, estimator_.varying()));
+    return {};
+  }
   if (!request.types_from) return {};
   SHOAL_TRY(OpenedInput other, open_input(scope_.env, request.estimator, *request.types_from, Mode::kEval, scope_.run.seed,
                                           scope_.env.interrupted()));
   data::Batch batch;
   SHOAL_TRY(const bool any, other.iterator->next(batch));
+  types_from_is_empty_ = !any;
   if (!any) return {};
   SHOAL_TRY(types_, input_types(batch, estimator_.varying()));
   return {};

@@ -16,11 +16,14 @@ class ResumableInput {
   /// `replica`: the number of a trainer among those that this process computes for; 0 is the process's own trainer.
   explicit ResumableInput(TrainScope& scope, int replica = 0);
 
-  /// Opens the input and draws a first batch to learn the types. If the input is empty, the types stay unknown, unless the
-  /// request names another input (types_from). `bounded`: training ends at some step, whether or not the input does.
+  /// Opens the input and draws a first batch to learn the types. If the input is empty, learns them from an element that
+  /// the input leaves out (Dataset::typical_element()), or from the other input that the request names (types_from). If
+  /// neither has an element, the types stay unknown. `bounded`: training ends at some step, whether or not the input does.
   Result<void> open(bool bounded);
   /// The types; nothing if they are unknown because the input is empty.
   const std::optional<InputTypes>& types() const { return types_; }
+  /// True if the input named by the request (types_from) was asked for the types, and is empty, too.
+  bool types_from_is_empty() const { return types_from_is_empty_; }
   /// The sizes of the symbols in the first batch; for an empty input the smallest possible ones.
   Result<SymbolSizes> first_sizes(const BuiltModel& model) const;
   /// The input that the training loop draws from.
@@ -56,6 +59,7 @@ class ResumableInput {
   bool resumed_ = false;
   int64_t pass_ = 0;
   std::optional<InputTypes> types_;
+  bool types_from_is_empty_ = false;
 };
 
 }  // namespace shoal

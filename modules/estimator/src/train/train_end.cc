@@ -74,13 +74,21 @@ Task<Result<void>> TrainEnd::nothing_to_do() {
   co_return Result<void>{};
 }
 
-Task<Result<void>> TrainEnd::without_input() {
-  warn_that_no_step_was_made(false);
-  end_.reason = checkpoint::EndReason::kEndOfInput;
-  if (!scope_.distributed() || !scope_.leads()) co_return Result<void>{};
-  SHOAL_CO_TRY_VOID(co_await compute(scope_.env, &TrainEnd::finish_folder, this));
-  cluster::JobEnd end = clean_end();
-  co_return co_await announce(std::move(end), scope_.ready_timeout());
+Result<void> TrainEnd::without_input(bool evaluation_too) {
+  const std::string what =
+      std::string("training: ") +
+      (evaluation_too ? "the training input and the evaluation input are both empty" : "the training input is empty") +
+      ", and the types of its elements cannot be told, so that the model cannot be built: ";
+  constexpr std::string_view kLook = "; look at the files, generators and filters of the input function";
+  if (scope_.distributed() || evaluation_too || !folder_.has_checkpoint()) {
+    // Connections by which fail() tells the servers that this trainer does not come.
+    if (scope_.distributed() && !has_servers()) SHOAL_TRY_VOID(make_store_without_plan(kLeaveTimeout));
+    return invalid_argument(what + "there is nothing to train, save or evaluate" + std::string(kLook));
+  }
+  end_ = {folder_.checkpoint_step(), 0, checkpoint::EndReason::kEndOfInput};
+  scope_.env.log().warning(what + "no step was made, no hook was called, and checkpoint " + last_checkpoint() +
+                           " stays the newest" + std::string(kLook));
+  return {};
 }
 
 Task<void> TrainEnd::give_way() {

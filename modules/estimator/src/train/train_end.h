@@ -41,8 +41,9 @@ class TrainEnd {
   /// For a task with nothing to train, because the newest checkpoint is at max_steps or the run has ended: tells servers
   /// that the job has ended. input_fn is not called.
   Task<Result<void>> nothing_to_do();
-  /// For an empty input whose types are not known, so that no task can train: warns, and ends a cluster's job.
-  Task<Result<void>> without_input();
+  /// For an empty input whose types are not known, so that there is no model: returns InvalidArgument. In a folder with a
+  /// checkpoint a local Estimator::train() only logs a warning. `evaluation_too`: the evaluation input is empty, too.
+  Result<void> without_input(bool evaluation_too);
   /// For a task that is to be started again, and then to continue: closes files, and tells the servers that this trainer
   /// has not finished.
   Task<void> give_way();

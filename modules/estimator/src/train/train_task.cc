@@ -98,7 +98,7 @@ Task<Result<TrainOutcome>> TrainTask::run_steps() {
   Task<Result<bool>> setting_up = claims ? claim_and_set_up() : set_up();
   SHOAL_CO_TRY(const bool has_input, co_await std::move(setting_up));
   if (!has_input) {
-    SHOAL_CO_TRY_VOID(co_await end_.without_input());
+    SHOAL_CO_TRY_VOID(end_.without_input(inputs_.front()->types_from_is_empty()));
     co_return end_.outcome();
   }
   SHOAL_CO_TRY_VOID(co_await run_->run());
@@ -137,11 +137,11 @@ Task<Result<bool>> TrainTask::claim_and_set_up() {
   co_return has_input;
 }
 
-/// Begins the run, opens the inputs, and makes run_. False if no input has elements, so that there is nothing to train on.
+/// Begins the run, opens the inputs, and makes run_. False if no input has elements, and their types are not known.
 Task<Result<bool>> TrainTask::set_up() {
   Environment& env = scope_.env;
   const bool bounded = folder_.max_steps().has_value();
-  ResumableInput* typed = nullptr;  // The first input that has elements; the model is built for their types.
+  ResumableInput* typed = nullptr;  // The first input whose types are known; the model is built for these.
   for (const auto& input : inputs_) {
     const auto open = [&]() -> Result<void> {
       if (scope_.leads()) SHOAL_TRY_VOID(folder_.begin());

@@ -132,7 +132,11 @@ class Estimator {
   /// Trains in this process until steps or max_steps is reached, or the input ends. The input continues at the position
   /// that the checkpoint holds; if that is the end of the input, a new pass begins. Raises InvalidArgument if both limits
   /// are given or one is <= 0, for a null hook or listener, and for listeners with checkpoints disabled; FailedPrecondition
-  /// in a ps or evaluator task.
+  /// in a ps or evaluator task, and if model_dir cannot be written at the start.
+  ///
+  /// With an empty input no step is made, which a warning says; hooks and saves are those of any other training. Raises
+  /// InvalidArgument if nobody can tell the types of such an input (data::Dataset::typical_element()), since the model
+  /// cannot be built then; in a folder with a checkpoint a local training only warns, and calls no hook.
   Estimator& train(const InputFn& input_fn, TrainOptions options = {});
   Result<void> try_train(const InputFn& input_fn, TrainOptions options = {});
   /// Returns the model's metrics with `loss` (the plain mean over batches) and `global_step`. Without a checkpoint the
@@ -142,7 +146,7 @@ class Estimator {
   Metrics evaluate(const InputFn& input_fn, EvaluateOptions options = {}) const;
   Result<Metrics> try_evaluate(const InputFn& input_fn, EvaluateOptions options = {}) const;
   /// Predicts until the input ends. Labels in the input are dropped. Without a checkpoint the freshly initialized or
-  /// warm-started model predicts.
+  /// warm-started model predicts. An empty input is warned of.
   std::unique_ptr<Predictions> predict(const InputFn& input_fn, PredictOptions options = {}) const;
   Result<std::unique_ptr<Predictions>> try_predict(const InputFn& input_fn, PredictOptions options = {}) const;
   /// Writes the folder `base_dir/<ten digits>/` with the graph for kPredict and the weights, for load_exported_model()

@@ -24,6 +24,9 @@ struct TrainAndEvaluateResult {
 /// Trains and evaluates. estimator.config() decides which procedure runs: local (trains here and evaluates after
 /// checkpoints), chief, master (a chief that also evaluates after checkpoints), worker, parameter server or evaluator.
 ///
+/// If the training input is empty, no step is made, which a warning says, and the model that training begins with is
+/// evaluated once. An empty evaluation input ends the task that evaluates with InvalidArgument, and so do two empty inputs.
+///
 /// Raises shoal::Exception. Arguments are checked before any file is written or port opened. The kind is Cancelled if
 /// the task has to stop and will be started again (OnSigterm::kLeave): the training state is saved, end() of the hooks
 /// has not been called, and the program should end with status 143, as shoal::run() does.
