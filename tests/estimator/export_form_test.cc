@@ -227,6 +227,28 @@ TEST_F(OnnxExport, AProofWithoutACompilerIsNamedBeforeTraining) {
   before ? setenv("CXX", kept.c_str(), 1) : unsetenv("CXX");
 }
 
+TEST_F(OnnxExport, AProofOfCppCompilesInTheTemporaryFolderAndLeavesNothingThere) {
+  const std::string folder = place.folder / "temporary", compiler = place.folder / "compiler";
+  std::filesystem::create_directory(folder);
+  const auto text_of = [](const char* name) {
+    const char* const text = std::getenv(name);
+    return std::string(text ? text : "");
+  };
+  const std::string cxx = text_of("CXX"), above = text_of("TMPDIR");
+  write_file(compiler,
+             "#!/bin/sh\necho \"$@\" > " + compiler + ".words\nexec " + (cxx.empty() ? "c++" : cxx) + " \"$@\"\n");
+  std::filesystem::permissions(compiler, std::filesystem::perms::owner_all);
+  setenv("CXX", compiler.c_str(), 1);
+  setenv("TMPDIR", folder.c_str(), 1);
+  const auto written =
+      estimator.try_export_model(base, serving, {.format = ExportFormat::kCpp, .proof = {.input = held_out}});
+  cxx.empty() ? unsetenv("CXX") : setenv("CXX", cxx.c_str(), 1);
+  above.empty() ? unsetenv("TMPDIR") : setenv("TMPDIR", above.c_str(), 1);
+  EXPECT_TRUE(written) << written.error().message();
+  EXPECT_THAT(read_file(compiler + ".words"), HasSubstr(" " + folder + "/shoal-proof-"));
+  EXPECT_TRUE(std::filesystem::is_empty(folder));
+}
+
 TEST(ExamplesOf, AreTheRowsOfAllFeatures) {
   const auto examples = value_or_raise(
       examples_of({{"town", Tensor::of_strings({2}, {"Ulm", "Bonn"})}, {"x", Tensor::of<float>({2, 2}, {1, 2, 3, 4})}}));

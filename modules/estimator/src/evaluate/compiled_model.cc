@@ -129,9 +129,16 @@ std::string CompiledModel::obstacle() {
          " cannot be run; set CXX to name one, or leave the proof out";
 }
 
-Result<CompiledModel> CompiledModel::make(const convert::CppSource& source) {
+Result<CompiledModel> CompiledModel::make(const convert::CppSource& source, const std::string& temporary_folder) {
   const auto folder = std::make_shared<Folder>();
-  SHOAL_TRY(folder->path, folder->storage->make_temporary_folder("/tmp/shoal-proof-"));
+  Result<std::string> made = folder->storage->make_temporary_folder(join_path(temporary_folder, "shoal-proof-"));
+  if (!made) {
+    return std::move(made).error().with_context(
+        "proof: a folder to compile the exported source in cannot be made (the environment variable TMPDIR names another "
+        "place than " +
+        temporary_folder + ")");
+  }
+  folder->path = *std::move(made);
   SHOAL_TRY_VOID(folder->storage->write_atomically(folder->at("model.h"), source.header));
   SHOAL_TRY_VOID(folder->storage->write_atomically(folder->at("model.cc"), source.source));
   SHOAL_TRY_VOID(folder->storage->write_atomically(folder->at("main.cc"), main_of(source)));

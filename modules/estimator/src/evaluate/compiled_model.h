@@ -19,8 +19,8 @@ class CompiledModel {
   static std::string obstacle();
   /// Compiles the source within ten minutes, with the compiler and the first arguments in the environment variable
   /// CXX, or with c++. FailedPrecondition if there is no compiler, or with the compiler's output if it refuses the
-  /// source.
-  static Result<CompiledModel> make(const convert::CppSource& source);
+  /// source. The program's folder is made in `temporary_folder`.
+  static Result<CompiledModel> make(const convert::CppSource& source, const std::string& temporary_folder);
 
   /// Runs the C++ function with the index `function` for some examples, and returns its outputs. `inputs` and the result
   /// have the bytes of one example after the other. The run may take ten minutes. InvalidArgument if the function refuses

@@ -170,7 +170,7 @@ Result<Proof> prove_onnx(const FormToWrite& to, const convert::OnnxFile& onnx, s
 
 Result<Proof> prove_cpp(const FormToWrite& to, const convert::CppSource& source, std::unique_ptr<BuiltModel> model,
                         LoadedVariables variables) {
-  const Result<CompiledModel> made = CompiledModel::make(source);
+  const Result<CompiledModel> made = CompiledModel::make(source, to.env.process().temporary_folder);
   if (!made) return unproved(kCppForm, made.error());
   const CompiledModel& compiled = *made;
   const std::vector<nn::ExportSignature> signatures = signatures_of(model->spec());
