@@ -100,6 +100,21 @@ TEST(TrainOp, GroupsKeepEachOptimizersRate) {
   EXPECT_EQ(runner.global_step(), 1u);
 }
 
+TEST(TrainOp, ASlotMayNotHaveTheNameOfAVariable) {
+  Graph graph;
+  const Value gate = graph.variable("gate", Shape{}), other = graph.variable("gate/m", Shape{});
+  const auto minimize = [&](Value variable) {
+    try {
+      adam().minimize(variable * variable);
+    } catch (const Exception& refused) {
+      return refused.error().message();
+    }
+    return std::string();
+  };
+  EXPECT_THAT(minimize(gate), HasSubstr("update of gate: its rule keeps the slot gate/m"));
+  EXPECT_EQ(minimize(other), "");
+}
+
 TEST(TrainOp, RefusesPartsThatDoNotFit) {
   Graph graph, other;
   graph.variable("w", Shape{2});

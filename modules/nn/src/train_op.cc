@@ -72,6 +72,12 @@ void check_update(const VariableUpdate& update, const Graph& graph, size_t scala
     check_rows(who, update, graph, *variable);
   }
   if (auto valid = validate(update.rule); !valid) raise(std::move(valid).error().with_context(who));
+  for (int slot = 0; slot < slot_count(update.rule); ++slot) {
+    const std::string name = update.variable + "/" + std::string(slot_name(update.rule, slot));
+    if (graph.find_variable(name) == nullptr) continue;
+    raise(invalid_argument(who + ": its rule keeps the slot " + name +
+                           ", and the model has a variable of this name; give the variable another one"));
+  }
   const auto check_scalar = [&](std::string_view what, int32_t index) {
     if (size_t(index) < scalar_count) return;
     raise(invalid_argument(who + ": its " + std::string(what) + " is scalar number " + std::to_string(index) +
