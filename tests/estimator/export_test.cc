@@ -193,6 +193,11 @@ TEST_F(Export, RefusesFeaturesThatDoNotFit) {
   EXPECT_THAT(refusal([&] { model->predict({{"y", Tensor::zeros(DType::kFloat32, {1, 2})}}); }), HasSubstr("x"));
   EXPECT_THAT(refusal([&] { model->predict({{"x", Tensor::zeros(DType::kFloat32, {1, 3})}}); }), HasSubstr("[1, 3]"));
   EXPECT_THAT(refusal([&] { model->predict({{"x", Tensor::zeros(DType::kInt64, {1, 2})}}); }), HasSubstr("int64"));
+  EXPECT_THAT(
+      refusal([&] {
+        model->predict({{"x", Tensor::zeros(DType::kFloat32, {2})}});
+      }),
+      HasSubstr("x is float32 [2]; the model was built for float32 [batch, 2]; a single example has the shape [1, 2]"));
   EXPECT_THAT(refusal([&] { model->predict({}); }), HasSubstr("features"));
   EXPECT_THAT(
       refusal([&] {

@@ -56,12 +56,24 @@ Result<NamedTypes> types_of(const data::TensorMap& tensors, std::string_view par
   return types;
 }
 
-/// Adds the sizes that the symbols of `types` have in `tensors`. Skips tensors that do not fit in other ways: feed()
-/// refuses them.
+Error wrong_rank(const std::string& input, const Tensor& tensor, const ValueType& type) {
+  std::string sentence = "input " + input + " is " + std::string(to_string(tensor.dtype())) + " " +
+                         to_string(tensor.shape()) + "; the model was built for " + std::string(to_string(type.dtype)) +
+                         " " + to_string(type.shape);
+  if (tensor.shape().rank() + 1 == type.shape.rank()) {
+    std::vector<int64_t> sizes{1};
+    sizes.insert(sizes.end(), tensor.shape().dims().begin(), tensor.shape().dims().end());
+    sentence += "; a single example has the shape " + to_string(Shape(sizes));
+  }
+  return invalid_argument(std::move(sentence));
+}
+
+/// Adds the sizes that the symbols of `types` have in `tensors`. Skips tensors that are not there: feed() refuses the batch.
 Result<void> add_sizes(const data::TensorMap& tensors, const NamedTypes& types, std::string_view part, SymbolSizes& sizes) {
   for (const auto& [name, type] : types) {
     const Tensor* tensor = tensors.find(name);
-    if (!tensor || tensor->shape().rank() != type.shape.rank()) continue;
+    if (!tensor) continue;
+    if (tensor->shape().rank() != type.shape.rank()) return wrong_rank(input_name(part, name), *tensor, type);
     for (int axis = 0; axis < type.shape.rank(); ++axis) {
       if (!type.shape[axis].is_symbol()) continue;
       const int64_t size = tensor->shape()[axis];
