@@ -24,13 +24,20 @@ class RecordingExporter final : public Exporter {
   const std::string& name() const override { return name_; }
   std::optional<std::string> export_model(const ExportRequest& request) override {
     calls.emplace_back(int64_t(request.eval_result.at("global_step")), request.is_the_final_export);
-    if (std::exchange(take_away, false)) value_or_raise(request.env.storage().remove(request.checkpoint_path + ".index"));
+    if (std::exchange(take_away, false)) delete_checkpoint(request.env.storage(), request.checkpoint_path);
     return std::nullopt;
   }
   std::vector<std::pair<int64_t, bool>> calls;
   bool take_away = false;
 
  private:
+  static void delete_checkpoint(Storage& storage, const std::string& prefix) {
+    const std::string folder = prefix.substr(0, prefix.rfind('/'));
+    for (const FileInfo& file : value_or_raise(storage.list(folder))) {
+      const std::string path = join_path(folder, file.name);
+      if (path.starts_with(prefix + ".")) value_or_raise(storage.remove(path));
+    }
+  }
   std::string name_ = "recorder";
 };
 
@@ -73,22 +80,27 @@ TEST(Evaluator, WarnsThatItPollsAlsoWhileNothingIsThere) {  // CONTRACT EV-7
   EXPECT_EQ(world.count_log("evaluation: missing"), 3u);
 }
 
-TEST(Evaluator, LooksAgainWhereACheckpointGoesBeforeItsExport) {  // CONTRACT EV-9
-  const auto recorder = std::make_shared<RecordingExporter>();
-  recorder->take_away = true;
-  World world({.seed = 1});
-  world.add_process("a", trains_to(10), in_shared_model());
-  world.add_process("b", trains_to(20), in_shared_model());
-  world.add_task("evaluator 0", kEvaluatorConfig,
-                 SmallJob{.max_steps = 20, .throttle_secs = 10, .exporters = {recorder, latest_exporter("latest")}},
-                 in_shared_model());
-  world.start_late("evaluator 0", 5s);
-  world.start_late("b", 100s);
-  // Training goes on from an older one: the newest has lost its index.
-  ASSERT_TRUE(world.run()) << world.report();
-  EXPECT_EQ(world.exit_status("evaluator 0"), 0) << world.report();
-  EXPECT_EQ(world.count_log("was deleted meanwhile"), 1u);
-  EXPECT_THAT(recorder->calls, ElementsAre(Pair(10, false), Pair(20, true)));
+TEST(Evaluator, ExportsWhatItEvaluatedAlthoughTrainingDeletesTheCheckpoint) {  // CONTRACT EX-1, EX-3, EV-9
+  for (const int64_t max_steps : {20, 10}) {  // 10: already the first evaluation is the last one.
+    const auto recorder = std::make_shared<RecordingExporter>();
+    recorder->take_away = true;
+    World world({.seed = 1});
+    world.add_process("a", trains_to(10), in_shared_model());
+    world.add_process("b", trains_to(20), in_shared_model());
+    world.add_task("evaluator 0", kEvaluatorConfig,
+                   SmallJob{.max_steps = max_steps,
+                            .throttle_secs = 10,
+                            .exporters = {recorder, latest_exporter("latest"), final_exporter("final")}},
+                   in_shared_model());
+    world.start_late("evaluator 0", 5s);
+    world.start_late("b", 100s);  // It goes on from an older checkpoint, since the newest is gone.
+    ASSERT_TRUE(world.run()) << world.report();
+    EXPECT_EQ(world.exit_status("evaluator 0"), 0) << world.report();
+    EXPECT_EQ(world.count_log("was deleted meanwhile"), 0u);
+    EXPECT_EQ(world.shared().list("/shared/model/export/latest").value().size(), recorder->calls.size());
+    EXPECT_EQ(world.shared().list("/shared/model/export/final").value().size(), 1u) << max_steps;
+    EXPECT_EQ(recorder->calls.back(), std::pair(max_steps, true));
+  }
 }
 
 /// A shared folder where data may come after the index that names it: some of the calls that open it find nothing.

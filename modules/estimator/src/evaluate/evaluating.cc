@@ -5,6 +5,7 @@
 #include <utility>
 
 #include "evaluate/evaluation_notes.h"
+#include "shoal/checkpoint/reader.h"
 #include "task/metered_task.h"
 #include "task/task_network.h"
 #include "task/temporary_files.h"
@@ -27,27 +28,34 @@ Result<void> Evaluating::evaluate(Environment& env, const std::string& prefix, c
   monitor::TaskMeters* const meters = host_of(estimator_.config()).meters.get();
   const MeteredPhase evaluating(meters, monitor::TaskPhase::kEvaluating);
   if (!last_prefix_) sweep_exports(env);
+  evaluated_ = false;
+  // Held open until the exporters are done: training may delete the checkpoint meanwhile.
+  SHOAL_TRY(auto reader, checkpoint::Reader::open(env.storage(), prefix));
+  Estimator holding = estimator_;
+  holding.held_checkpoint_ = std::move(reader);
   SHOAL_TRY(Evaluation evaluation,
-            run_evaluation(env, estimator_, spec_.input_fn,
+            run_evaluation(env, holding, spec_.input_fn,
                            {.steps = spec_.steps, .hooks = spec_.hooks, .checkpoint = prefix, .name = spec_.name}, stop));
   tell_of_steps(env.log(), evaluation);
   Metrics& metrics = evaluation.metrics;
   if (!metrics.contains("global_step")) return internal_error("an evaluation gave no global_step");
   if (meters) meters->evaluated({metrics.begin(), metrics.end()});
-  last_prefix_ = prefix;
-  last_was_final_ = max_steps_ && metrics["global_step"] >= double(*max_steps_);
-  exports_.clear();
+  evaluated_ = true;
+  const bool is_final = max_steps_ && metrics["global_step"] >= double(*max_steps_);
+  std::vector<std::optional<std::string>> exports;
   for (const auto& exporter : spec_.exporters) {
-    const ExportRequest request{env,     estimator_,     export_folder(*exporter), prefix,
-                                metrics, spec_.input_fn, last_was_final_};
+    const ExportRequest request{env, holding, export_folder(*exporter), prefix, metrics, spec_.input_fn, is_final};
     SHOAL_TRY(std::optional<std::string> written,
               call_user("exporter " + exporter->name(), [&] { return exporter->export_model(request); }));
     if (written) {
       env.log().info("export " + exporter->name() + ": " + *written);
       fired_.push_back(exporter.get());
     }
-    exports_.push_back(std::move(written));
+    exports.push_back(std::move(written));
   }
+  last_prefix_ = prefix;
+  last_was_final_ = is_final;
+  exports_ = std::move(exports);
   metrics_ = std::move(metrics);
   return {};
 }

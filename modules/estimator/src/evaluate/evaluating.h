@@ -30,8 +30,10 @@ class Evaluating {
       : estimator_(estimator), spec_(spec), max_steps_(max_steps) {}
 
   /// Evaluates the checkpoint at `prefix`, then calls the exporters. Runs on the compute thread. Cancelled if `stop` stops
-  /// before the evaluation is complete.
+  /// before the evaluation is complete. NotFound if the checkpoint is gone at the start; later it may be deleted.
   Result<void> evaluate(Environment& env, const std::string& prefix, const StopToken& stop = {});
+  /// True if the last call of evaluate() has evaluated, so that its error, if any, is one of an exporter.
+  bool evaluated() const { return evaluated_; }
   /// The two functions below ask the user's EvalListener whether to go on evaluating. may_look() asks before each search
   /// for a checkpoint (EvalListener::before_eval()), may_go_on() after the search (EvalListener::after_eval()). They return
   /// the listener's answer, or true if there is no listener, and log the answer "no".
@@ -58,6 +60,7 @@ class Evaluating {
   std::optional<Metrics> metrics_;
   std::vector<std::optional<std::string>> exports_;
   std::vector<const Exporter*> fired_;
+  bool evaluated_ = false;
   bool last_was_final_ = false;
   bool told_of_steps_ = false;
 };

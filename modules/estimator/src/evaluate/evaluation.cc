@@ -434,7 +434,7 @@ Result<void> check_options(const std::string& call, const EvaluateOptions& optio
 
 Result<Evaluation> run_evaluation(Environment& env, const Estimator& estimator, const InputFn& input_fn,
                                   const EvaluateOptions& options, const StopToken& stop) {
-  SHOAL_TRY(const auto reader, open_checkpoint(env, estimator.model_dir(), options.checkpoint));
+  SHOAL_TRY(const auto reader, open_checkpoint(env, estimator, options.checkpoint));
   if (!reader) env.log().info("evaluation: " + without_checkpoint(estimator) + " is evaluated");
   const WeightsToEvaluate weights{
       .global_step = reader ? uint64_t(reader->global_step()) : 0,

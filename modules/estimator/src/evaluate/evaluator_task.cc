@@ -214,10 +214,9 @@ Result<EvalStatus> EvaluatorTask::evaluate(const std::string& prefix) {
   }
   const Error& error = evaluated.error();
   if (may_be_of_before(prefix, error)) return EvalStatus::kMissing;
-  // The error may be about another file, such as one that an exporter uses, so this checks the checkpoint itself.
-  const bool gone = !intact || !checkpoint::Reader::open(env_.storage(), prefix);
+  // The error may be about another file, such as one of the evaluation's input, so this checks the checkpoint itself.
+  const bool gone = !intact || (!evaluating_.evaluated() && !checkpoint::Reader::open(env_.storage(), prefix));
   if (error.kind() == ErrorKind::kNotFound && gone) {
-    env_.sometimes("evaluator.checkpoint_gone");
     env_.log().info("evaluation: checkpoint " + prefix + " was deleted meanwhile, or is not all there yet; looking again");
     return EvalStatus::kMissing;
   }

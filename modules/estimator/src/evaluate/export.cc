@@ -140,7 +140,7 @@ Result<std::string> publish(Environment& env, const std::string& base, const std
 
 /// The source of an export's weights: a checkpoint, the weights that training left in memory, or neither.
 struct Origin {
-  std::unique_ptr<checkpoint::Reader> reader;
+  std::shared_ptr<const checkpoint::Reader> reader;
   const TrainedWeights* trained = nullptr;
 
   int64_t global_step() const { return reader ? reader->global_step() : trained ? trained->global_step : 0; }
@@ -160,7 +160,7 @@ Result<Origin> find_origin(Environment& env, const Estimator& estimator, const T
                    std::to_string(trained->global_step) + ", are exported, since checkpoints are off");
     return origin;
   }
-  SHOAL_TRY(origin.reader, open_checkpoint(env, estimator.model_dir(), options.checkpoint));
+  SHOAL_TRY(origin.reader, open_checkpoint(env, estimator, options.checkpoint));
   if (!origin.reader && !estimator.warm_start())
     return not_found("export: no checkpoint in " + estimator.model_dir() + "; train first");
   if (!origin.reader) env.log().info("export: " + without_checkpoint(estimator) + " is exported");

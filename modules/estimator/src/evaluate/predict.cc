@@ -55,7 +55,7 @@ class LazyPredictions final : public Predictions {
 
 Result<void> LazyPredictions::open(const InputFn& input_fn, const TrainedWeights* trained) {
   if (!options_.checkpoint) warn_of_weights_in_memory(*env_, "prediction", trained);
-  SHOAL_TRY(const auto reader, open_checkpoint(*env_, estimator_.model_dir(), options_.checkpoint));
+  SHOAL_TRY(const auto reader, open_checkpoint(*env_, estimator_, options_.checkpoint));
   if (!reader) env_->log().info("prediction: " + without_checkpoint(estimator_) + " predicts");
   const std::optional<int64_t> seed = seed_of_run(*env_, estimator_.config(), estimator_.model_dir());
   SHOAL_TRY(input_, open_input(*env_, estimator_, input_fn, Mode::kPredict, seed, stop_));

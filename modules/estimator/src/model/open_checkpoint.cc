@@ -15,4 +15,12 @@ Result<std::unique_ptr<checkpoint::Reader>> open_checkpoint(Environment& env, co
   return data_loss(newest.error().message());
 }
 
+Result<std::shared_ptr<const checkpoint::Reader>> open_checkpoint(Environment& env, const Estimator& estimator,
+                                                                  const std::optional<std::string>& prefix) {
+  const auto& held = estimator.held_checkpoint_;
+  if (held && held->prefix() == prefix) return held;
+  SHOAL_TRY(auto opened, open_checkpoint(env, estimator.model_dir(), prefix));
+  return std::shared_ptr<const checkpoint::Reader>(std::move(opened));
+}
+
 }  // namespace shoal

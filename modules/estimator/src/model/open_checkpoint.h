@@ -6,6 +6,7 @@
 
 #include "shoal/base/environment.h"
 #include "shoal/checkpoint/reader.h"
+#include "shoal/estimator/estimator.h"
 
 namespace shoal {
 
@@ -14,5 +15,9 @@ namespace shoal {
 /// the folder, as training would. DataLoss if the file leads to no checkpoint that can be loaded, or none is intact.
 Result<std::unique_ptr<checkpoint::Reader>> open_checkpoint(Environment& env, const std::string& model_dir,
                                                             const std::optional<std::string>& prefix);
+
+/// The same for the folder of `estimator`. A checkpoint that is evaluated now is open already.
+Result<std::shared_ptr<const checkpoint::Reader>> open_checkpoint(Environment& env, const Estimator& estimator,
+                                                                  const std::optional<std::string>& prefix);
 
 }  // namespace shoal

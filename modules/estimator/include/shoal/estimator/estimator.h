@@ -22,6 +22,10 @@
 
 namespace shoal {
 
+namespace checkpoint {
+class Reader;
+}  // namespace checkpoint
+
 struct TrainOptions {
   // Both count from the newest checkpoint. With checkpoints disabled each call begins anew, at step 0.
   std::optional<int64_t> steps = {};      ///< How many steps this call makes: two calls with 10 make 20 steps.
@@ -181,6 +185,9 @@ class Estimator {
 
  private:
   Estimator() = default;
+  friend class Evaluating;  // Sets held_checkpoint_, in a copy that it gives to evaluation and exporters.
+  friend Result<std::shared_ptr<const checkpoint::Reader>> open_checkpoint(Environment& env, const Estimator& estimator,
+                                                                           const std::optional<std::string>& prefix);
   friend Estimator add_metrics(Estimator estimator, std::function<NamedMetrics(const MetricsInput&)> metrics);
   ModelFn model_fn_;
   RunConfig config_;
@@ -191,6 +198,8 @@ class Estimator {
   std::shared_ptr<const VaryingAxes> varying_;  // Null: no axis varies.
   std::shared_ptr<const OpCatalogue> ops_;
   std::shared_ptr<const TrainedWeights> trained_;  // The weights that train() left in memory, with checkpoints off.
+  // The checkpoint that is evaluated now. Null: none is. While it is open it can be read, although training deletes it.
+  std::shared_ptr<const checkpoint::Reader> held_checkpoint_;
 };
 
 }  // namespace shoal

@@ -21,7 +21,8 @@ struct ExportRequest {
   Environment& env;
   const Estimator& estimator;
   std::string export_path;      ///< The folder model_dir/export/<exporter name>.
-  std::string checkpoint_path;  ///< The prefix of the evaluated checkpoint.
+  /// The prefix of the evaluated checkpoint. Training may have deleted it; `estimator` can still export it.
+  std::string checkpoint_path;
   const Metrics& eval_result;
   const InputFn& serving_input;  ///< The evaluation's input, which gives the features that the exported model takes.
   bool is_the_final_export = false;
