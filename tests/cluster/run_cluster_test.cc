@@ -13,6 +13,25 @@ ClusterRunOptions in(const Job& job, Log& log) {
   return options;
 }
 
+// Over shm the tasks of two clusters would meet, or take each other's sockets (CONTRACT IP-3).
+TEST(RunCluster, TwoClustersOfAProcessShareNoAddress) {
+  const auto config_of_chief = [] {
+    Job job;
+    Log log;
+    std::optional<RunConfig> config;
+    run_cluster(
+        {.ps = 1, .workers = 1},
+        [&](RunConfig given) {
+          if (given.is_chief()) config = std::move(given);
+        },
+        in(job, log));
+    return *config;
+  };
+  const RunConfig one = config_of_chief(), other = config_of_chief();
+  EXPECT_EQ(one.cluster(), one.cluster());
+  EXPECT_FALSE(one.cluster() == other.cluster());
+}
+
 TEST(RunCluster, GivesAllOutcomesByRoleAndIndex) {
   Job job;
   Log log;

@@ -4,6 +4,7 @@
 #include <algorithm>
 #include <thread>
 
+#include "shoal/base/format.h"
 #include "shoal/transport/inproc.h"
 #include "shoal/transport/transport.h"
 #include "task/metered_task.h"
@@ -139,8 +140,9 @@ std::vector<TaskOutcome> run_cluster_of_threads(const cluster::ClusterSize& size
   }
   task_host->transports["inproc"] = transport::inproc_factory(std::make_shared<transport::InprocHub>());
   std::vector<RunConfig> configs;
-  // The addresses must be unique on this machine, for transports that reach beyond this process (shm).
-  const std::string name = "cluster-" + std::to_string(env->process().process_id);
+  // The addresses must be unique on this machine, for transports that reach beyond this process (shm). Process numbers are
+  // not: a process may run several clusters, and two containers may have equal numbers and one network.
+  const std::string name = "cluster-" + formatted("%016llx", static_cast<unsigned long long>(env->entropy()));
   for (cluster::TaskConfig& task : cluster::in_process_tasks(size, name)) {
     task.trial = trial;
     configs.push_back(RunConfig(options, std::move(task)).with_host(task_host));
