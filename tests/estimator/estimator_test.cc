@@ -159,6 +159,16 @@ TEST(Estimator, TrainRefusesATaskThatHasNotMetTheOthers) {
               HasSubstr("RunConfig::from_environment()"));
 }
 
+TEST(Estimator, WithoutCheckpointsASecondCallSaysThatItBeginsAnew) {
+  Place place;
+  Estimator estimator = place.estimator(counting_model, {.save_checkpoints_steps = std::nullopt});
+  const InputFn endless = [] { return losses({1}).repeat(); };
+  estimator.train(endless, {.steps = 3});
+  EXPECT_THAT(place.log.all('W'), ::testing::IsEmpty());
+  estimator.train(endless, {.steps = 3});
+  EXPECT_THAT(place.log.all('W'), ElementsAre(HasSubstr("the weights of step 3, which an earlier call trained without")));
+}
+
 TEST(Estimator, TrainPointsOtherRolesToTrainAndEvaluate) {
   for (const char* type : {"ps", "evaluator"}) {
     Place place;

@@ -212,16 +212,6 @@ TEST(Evaluate, MetricsThatAreNotNumbersAreLeftOutOfTheRecordWithAWarning) {  // 
               ElementsAre(AllOf(HasSubstr("evaluation: metric none is NaN at global step 0"), HasSubstr("look at"))));
 }
 
-TEST(Train, WithoutCheckpointsASecondCallSaysThatItBeginsAnew) {
-  Place place;
-  Estimator estimator = place.estimator(counting_model, {.save_checkpoints_steps = std::nullopt});
-  const InputFn endless = [] { return losses({1}).repeat(); };
-  estimator.train(endless, {.steps = 3});
-  EXPECT_THAT(place.log.all('W'), IsEmpty());
-  estimator.train(endless, {.steps = 3});
-  EXPECT_THAT(place.log.all('W'), ElementsAre(HasSubstr("the weights of step 3, which an earlier call trained without")));
-}
-
 TEST(Evaluate, ChecksItsOptions) {
   Place place;
   const Estimator estimator = place.estimator(counting_model);

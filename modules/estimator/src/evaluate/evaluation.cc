@@ -380,19 +380,24 @@ std::string without_checkpoint(const Estimator& estimator) {
          " model";
 }
 
+data::IterateOptions iterate_options(const RunConfig& config, Mode mode, const std::optional<int64_t>& run_seed,
+                                     const StopToken& stop) {
+  const bool training = mode == Mode::kTrain;
+  return {.seed = config.random_seed(),
+          .trainer_index = training ? config.trainer_index() : 0,
+          .num_trainers = training ? config.num_trainers() : 1,
+          .run_seed = run_seed,
+          .stop = stop,
+          .batch_bytes_max = config.memory_limit()};
+}
+
 Result<OpenedInput> open_input(Environment& env, const Estimator& estimator, const InputFn& input_fn, Mode mode,
                                const std::optional<int64_t>& run_seed, const StopToken& stop) {
   OpenedInput opened;
   const InputContext context{mode, estimator.params(), estimator.config()};
   SHOAL_TRY(opened.dataset, call_user("input_fn", [&] { return input_fn(context); }));
-  const bool training = mode == Mode::kTrain;
-  data::IterateOptions options{.seed = estimator.config().random_seed(),
-                               .trainer_index = training ? estimator.config().trainer_index() : 0,
-                               .num_trainers = training ? estimator.config().num_trainers() : 1,
-                               .run_seed = run_seed,
-                               .stop = stop,
-                               .batch_bytes_max = estimator.config().memory_limit()};
-  SHOAL_TRY(opened.iterator, iterate_batches_with_rows(env, *opened.dataset, options));
+  SHOAL_TRY(opened.iterator,
+            iterate_batches_with_rows(env, *opened.dataset, iterate_options(estimator.config(), mode, run_seed, stop)));
   return opened;
 }
 

@@ -83,6 +83,10 @@ struct WeightsToEvaluate {
 Result<Evaluation> run_evaluation_of(Environment& env, const WeightsToEvaluate& weights, const Estimator& estimator,
                                      const InputFn& input_fn, const EvaluateOptions& options, const StopToken& stop = {});
 
+/// How a task of this config iterates over an input. `run_seed` and `stop` are those of IterateOptions.
+data::IterateOptions iterate_options(const RunConfig& config, Mode mode, const std::optional<int64_t>& run_seed,
+                                     const StopToken& stop);
+
 /// The result of open_input(): the dataset that `input_fn` gives this task for `mode`, and an iterator over it. `run_seed`
 /// and `stop` of open_input() are those of IterateOptions.
 struct OpenedInput {

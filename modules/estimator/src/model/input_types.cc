@@ -57,15 +57,11 @@ Result<NamedTypes> types_of(const data::TensorMap& tensors, std::string_view par
 }
 
 Error wrong_rank(const std::string& input, const Tensor& tensor, const ValueType& type) {
-  std::string sentence = "input " + input + " is " + std::string(to_string(tensor.dtype())) + " " +
-                         to_string(tensor.shape()) + "; the model was built for " + std::string(to_string(type.dtype)) +
-                         " " + to_string(type.shape);
-  if (tensor.shape().rank() + 1 == type.shape.rank()) {
-    std::vector<int64_t> sizes{1};
-    sizes.insert(sizes.end(), tensor.shape().dims().begin(), tensor.shape().dims().end());
-    sentence += "; a single example has the shape " + to_string(Shape(sizes));
-  }
-  return invalid_argument(std::move(sentence));
+  Error error = wrong_type(input, tensor, type.dtype, to_string(type.shape));
+  if (tensor.shape().rank() + 1 != type.shape.rank()) return error;
+  std::vector<int64_t> sizes{1};
+  sizes.insert(sizes.end(), tensor.shape().dims().begin(), tensor.shape().dims().end());
+  return invalid_argument(error.message() + "; a single example has the shape " + to_string(Shape(sizes)));
 }
 
 /// Adds the sizes that the symbols of `types` have in `tensors`. Skips tensors that are not there: feed() refuses the batch.
@@ -154,6 +150,12 @@ Result<InputTypes> input_types(const data::Batch& batch, const VaryingAxes& vary
   SHOAL_TRY_VOID(add_sizes(batch.features, types.features, "features", sizes));
   SHOAL_TRY_VOID(add_sizes(batch.labels, types.labels, "labels", sizes));
   return types;
+}
+
+Error wrong_type(const std::string& input, const Tensor& tensor, DType dtype, const std::string& shape) {
+  return invalid_argument("input " + input + " is " + std::string(to_string(tensor.dtype())) + " " +
+                          to_string(tensor.shape()) + "; the model was built for " + std::string(to_string(dtype)) + " " +
+                          shape);
 }
 
 Result<SymbolSizes> sizes_in(const data::Batch& batch, const InputTypes& types) {

@@ -29,6 +29,8 @@ Result<int64_t> batch_size(const data::Batch& batch);
 /// The size of each symbol of `types` in `batch`. InvalidArgument if a symbol has two sizes, or if the batch's tensors have
 /// other names than the inputs.
 Result<SymbolSizes> sizes_in(const data::Batch& batch, const InputTypes& types);
+/// The error for a tensor that is given to the graph input `input`, which takes `dtype` and `shape`.
+Error wrong_type(const std::string& input, const Tensor& tensor, DType dtype, const std::string& shape);
 
 /// The name of a graph input: "features" for a lone tensor, "features/<name>" in a map.
 std::string input_name(std::string_view part, std::string_view name);

@@ -386,9 +386,7 @@ Result<void> BuiltModel::feed(BoundProgram& bound, const data::Batch& batch,
     const auto& types = source.label ? types_.labels : types_.features;
     const DType dtype = source.encoding ? types[source.index].second.dtype : source.dtype;
     if (tensor->dtype() != dtype || !(tensor->shape() == source.shape)) {
-      return invalid_argument("input " + source.name + " is " + std::string(to_string(tensor->dtype())) + " " +
-                              to_string(tensor->shape()) + "; the model was built for " + std::string(to_string(dtype)) +
-                              " " + to_string(source.shape));
+      return wrong_type(source.name, *tensor, dtype, to_string(source.shape));
     }
     if (source.encoding) {
       auto ids = source.encoding->ids_of(*tensor);

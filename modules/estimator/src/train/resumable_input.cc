@@ -37,14 +37,8 @@ Result<void> ResumableInput::open(bool bounded) {
 
 Result<void> ResumableInput::learn_types_elsewhere() {
   const TrainRequest& request = scope_.request;
-  const RunConfig& config = estimator_.config();
-  const std::optional<data::Element> typical =
-      dataset_->typical_element(scope_.env, {.seed = config.random_seed(),
-                                             .trainer_index = config.trainer_index(),
-                                             .num_trainers = config.num_trainers(),
-                                             .run_seed = scope_.run.seed,
-                                             .stop = scope_.env.interrupted()});
-  if (typical) {
+  const auto options = iterate_options(estimator_.config(), Mode::kTrain, scope_.run.seed, scope_.env.interrupted());
+  if (const auto typical = dataset_->typical_element(scope_.env, options)) {
     SHOAL_TRY(types_, input_types(*typical, estimator_.varying()));
     return {};
   }
