@@ -12,7 +12,8 @@ namespace {
 
 class TypicalElement : public ::testing::Test {
  protected:
-  /// The types of the features and labels of the typical element: "x float32 [2, 3]; y int64 [2]". "": there is none.
+  /// Returns names, types and shapes of the dataset's typical element: "x float32 [2, 3]; y int64 [2]". Returns "" if the
+  /// dataset has no typical element.
   std::string types(const Dataset& dataset) {
     const std::optional<Element> element = dataset.typical_element(*env_);
     if (!element) return "";

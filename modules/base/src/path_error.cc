@@ -19,7 +19,7 @@ std::string_view scheme_of(std::string_view path) {
   return is_letter(scheme.front()) && std::all_of(scheme.begin(), scheme.end(), fits) ? scheme : std::string_view();
 }
 
-/// The error whose text is `sentence`, of the kind that fits errno `number`; some texts get advice.
+/// Returns an error of the kind that fits errno `number`. Its text is `sentence`, for some errnos followed by advice.
 Error error_of(std::string sentence, int number) {
   switch (number) {
     case ENOENT: return not_found(std::move(sentence));

@@ -13,7 +13,7 @@
 namespace shoal {
 namespace {
 
-/// A number's text in the form of printf's %e: the digits, and the power of ten of the first one.
+/// A decimal number: its sign, its digits, and the power of ten by which the first digit counts. 0.25 is "", "25" and -1.
 struct Digits {
   std::string sign, digits;
   int exponent = 0;
@@ -26,7 +26,7 @@ struct Digits {
   std::string scientific() const {
     return sign + digits[0] + (count() > 1 ? "." + digits.substr(1) : "") + exponent_text();
   }
-  /// For numbers with digits for all places before the point.
+  /// Requires a digit for each place before the point.
   std::string fixed() const {
     if (exponent < 0) return sign + "0." + std::string(size_t(-exponent) - 1, '0') + digits;
     const size_t whole = size_t(exponent) + 1;
@@ -54,7 +54,7 @@ Digits printed(double number, int count) {
   return result;
 }
 
-/// Takes the next decimal number of as many digits, away from zero.
+/// Changes `digits` to the next decimal number away from zero that has as many digits.
 void increment(Digits& digits) {
   size_t at = digits.count();
   while (at > 0 && digits.digits[at - 1] == '9') digits.digits[--at] = '0';
@@ -74,13 +74,15 @@ bool reads_back_as(Float number, const Digits& digits) {
   return error == std::errc() && read == number;
 }
 
-/// A number of up to digits10 digits is found again in the digits10 digits that are printed: zeros follow it. Only where
-/// more digits are needed, or the number has fewer bits since it is next to zero, the count of digits has to be searched.
+/// If a decimal number of at most digits10 digits reads back as `number`, then printing `number` with digits10 digits gives
+/// the digits of that decimal number, followed by zeros. Otherwise this function tries one count of digits after the other.
+/// It also does so for subnormal numbers, since they have fewer bits than digits10 stands for.
 template <class Float>
 Digits shortest_digits(Float number) {
   using Limits = std::numeric_limits<Float>;
-  // From a power of two, the next number away from zero is twice as far as the one on the other side. So the nearest decimal
-  // number may read back as another number, while the one behind it does not.
+  // From a power of two, the next number away from zero is twice as far as the one towards zero. So the nearest decimal
+  // number, if it lies towards zero, may read back as another number, while the next decimal number away from zero reads
+  // back as `number`.
   int exponent = 0;
   const bool is_power_of_two = std::abs(std::frexp(number, &exponent)) == Float(0.5);
   const bool has_all_bits = std::abs(number) >= Limits::min();
@@ -106,7 +108,7 @@ std::string shortest(Float number) {
   const std::string scientific = digits.scientific();
   if (scientific.size() < digits.fixed_size()) return scientific;
   if (digits.exponent < 0 || digits.count() > size_t(digits.exponent)) return digits.fixed();
-  return formatted("%.0f", double(number));  // All digits, not zeros, as to_chars().
+  return formatted("%.0f", double(number));  // As to_chars(): the exact digits, where fixed() would need zeros.
 }
 
 }  // namespace

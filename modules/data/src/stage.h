@@ -90,8 +90,8 @@ class StageContext {
   /// True if the stages are made only to learn the types of the elements (Dataset::typical_element()). No stage then leaves
   /// elements out.
   bool types_only = false;
-  /// For types_only: true if the elements so far may be ones that a complete pipeline never gives to later stages, so that
-  /// functions of users must not be called with them.
+  /// Used with types_only. True if the stages made so far may give elements that the real pipeline never gives, so that no
+  /// function of a user may be called with them.
   bool has_unfit_elements = false;
   /// Stops when the user's token does (IterateOptions::stop), and when the iterator is destroyed.
   const StopSource stopping{options.stop};

@@ -30,9 +30,10 @@ class Evaluating {
       : estimator_(estimator), spec_(spec), max_steps_(max_steps) {}
 
   /// Evaluates the checkpoint at `prefix`, then calls the exporters. Runs on the compute thread. Cancelled if `stop` stops
-  /// before the evaluation is complete. NotFound if the checkpoint is gone at the start; later it may be deleted.
+  /// before the evaluation is complete. NotFound if the checkpoint is gone when the call begins; training may
+  /// delete it afterwards.
   Result<void> evaluate(Environment& env, const std::string& prefix, const StopToken& stop = {});
-  /// True if the last call of evaluate() has evaluated, so that its error, if any, is one of an exporter.
+  /// True if the last call of evaluate() came as far as the exporters. If that call returned an error, an exporter caused it.
   bool evaluated() const { return evaluated_; }
   /// The two functions below ask the user's EvalListener whether to go on evaluating. may_look() asks before each search
   /// for a checkpoint (EvalListener::before_eval()), may_go_on() after the search (EvalListener::after_eval()). They return

@@ -41,8 +41,9 @@ class TrainEnd {
   /// For a task with nothing to train, because the newest checkpoint is at max_steps or the run has ended: tells servers
   /// that the job has ended. input_fn is not called.
   Task<Result<void>> nothing_to_do();
-  /// For an empty input whose types are not known, so that there is no model: returns InvalidArgument. In a folder with a
-  /// checkpoint a local Estimator::train() only logs a warning. `evaluation_too`: the evaluation input is empty, too.
+  /// Ends a task whose training input is empty and has unknown types, so that no model can be built. Returns
+  /// InvalidArgument. Only a local Estimator::train() in a folder with a checkpoint logs a warning instead.
+  /// `evaluation_too`: true if the evaluation input is empty as well.
   Result<void> without_input(bool evaluation_too);
   /// For a task that is to be started again, and then to continue: closes files, and tells the servers that this trainer
   /// has not finished.

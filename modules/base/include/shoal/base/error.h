@@ -84,9 +84,10 @@ class [[nodiscard]] Error {
   const Place& place() const;
   Error with_place(Place place) &&;
 
-  /// The errno of the system call whose failure this error reports; 0: it reports none. For code that has to tell a full
-  /// disk from a file server that is away, say: both are kUnavailable.
+  /// The errno of the system call that failed; 0 if the error has another cause. It distinguishes errors of the same kind:
+  /// a full disk and an unreachable file server are both kUnavailable.
   int system_error() const;
+  /// Returns this error with `number` as system_error(). with_context() keeps it.
   Error with_system_error(int number) &&;
 
   friend bool operator==(const Error& a, const Error& b);  ///< Compares kind and message only.

@@ -12,10 +12,10 @@ namespace shoal {
 /// kind as in Storage. If a limit was met, the cause names the limit (system_error_text()).
 Error path_error(std::string_view verb, const std::string& path, int number);
 
-/// True if the system call failed since a disk is full: no space, a quota, or a limit of file sizes.
+/// True if a system call failed because a disk is full, a quota is used up, or a limit of file sizes is reached.
 bool is_full(const Error& error);
-/// True if the system call failed since a folder or file system cannot be written, as far as is known until a user changes
-/// something: it is full, may only be read, or the path leads through a file.
+/// True if a system call failed because a folder cannot be written until a user changes something: the disk is full
+/// (is_full()), the folder or its file system is read-only, or a part of the path is a file.
 bool is_unwritable(const Error& error);
 
 /// InvalidArgument for texts that look like a path but lead to no file: an address with a scheme ("gs://bucket/m",

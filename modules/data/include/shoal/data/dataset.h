@@ -384,11 +384,11 @@ class Dataset {
   /// (RunConfig::environment()). Sources that open files at once may fail with NotFound, DataLoss, ...
   Result<std::unique_ptr<Iterator>> iterate(Environment& env, IterateOptions options = {}) const;
 
-  /// For a dataset that has turned out to be empty: returns an element with the names, types and shapes that its elements
-  /// would have; what else is in it means nothing. It is one that take, skip, shard, split, filter or drop_remainder leave
-  /// out, or is made of the tensors of from_tensor_slices. Returns nothing if there is no such element: a generator or a
-  /// file gives none, or a map would have to be called with an element that a filter before it refuses. Functions of map
-  /// and generators may be called once more.
+  /// Tells the types of an empty dataset: returns an element with the names, types and shapes that the dataset's elements
+  /// would have. The values in it have no meaning. The element is one that take, skip, shard, split, filter or
+  /// drop_remainder leaves out, or it is made for from_tensor_slices without rows and for an empty range. Returns nothing
+  /// if there is no such element: the generator or the file gives none, or the function of a map would get an element that
+  /// a filter before it refuses. Calls functions of map and generators again.
   std::optional<Element> typical_element(Environment& env, IterateOptions options = {}) const;
 
   // Properties of the dataset. Progress reports use some of them. Others decide whether to warn the user that all trainers

@@ -27,7 +27,7 @@ class Reader;
 }  // namespace checkpoint
 
 struct TrainOptions {
-  // Both count from the newest checkpoint. With checkpoints disabled each call begins anew, at step 0.
+  // Training goes on at the step of the newest checkpoint. With checkpoints disabled each call begins anew, at step 0.
   std::optional<int64_t> steps = {};      ///< How many steps this call makes: two calls with 10 make 20 steps.
   std::optional<int64_t> max_steps = {};  ///< The global step to end at: a second call with the same value does nothing.
   std::vector<std::shared_ptr<Hook>> hooks{};
@@ -138,9 +138,10 @@ class Estimator {
   /// are given or one is <= 0, for a null hook or listener, and for listeners with checkpoints disabled; FailedPrecondition
   /// in a ps or evaluator task, and if model_dir cannot be written at the start.
   ///
-  /// With an empty input no step is made, which a warning says; hooks and saves are those of any other training. Raises
-  /// InvalidArgument if nobody can tell the types of such an input (data::Dataset::typical_element()), since the model
-  /// cannot be built then; in a folder with a checkpoint a local training only warns, and calls no hook.
+  /// If the input is empty, train() makes no step and logs a warning; hooks are called and checkpoints are saved as in any
+  /// other training. If the types of an empty input are unknown (data::Dataset::typical_element()), the model cannot be
+  /// built: train() raises InvalidArgument, or, if it is local and the folder has a checkpoint, logs a warning and calls no
+  /// hook.
   Estimator& train(const InputFn& input_fn, TrainOptions options = {});
   Result<void> try_train(const InputFn& input_fn, TrainOptions options = {});
   /// Returns the model's metrics with `loss` (the plain mean over batches) and `global_step`. Without a checkpoint the
@@ -150,7 +151,7 @@ class Estimator {
   Metrics evaluate(const InputFn& input_fn, EvaluateOptions options = {}) const;
   Result<Metrics> try_evaluate(const InputFn& input_fn, EvaluateOptions options = {}) const;
   /// Predicts until the input ends. Labels in the input are dropped. Without a checkpoint the freshly initialized or
-  /// warm-started model predicts. An empty input is warned of.
+  /// warm-started model predicts. Logs a warning if the input is empty.
   std::unique_ptr<Predictions> predict(const InputFn& input_fn, PredictOptions options = {}) const;
   Result<std::unique_ptr<Predictions>> try_predict(const InputFn& input_fn, PredictOptions options = {}) const;
   /// Writes the folder `base_dir/<ten digits>/` with the graph for kPredict and the weights, for load_exported_model()

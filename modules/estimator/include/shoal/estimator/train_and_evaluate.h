@@ -24,8 +24,9 @@ struct TrainAndEvaluateResult {
 /// Trains and evaluates. estimator.config() decides which procedure runs: local (trains here and evaluates after
 /// checkpoints), chief, master (a chief that also evaluates after checkpoints), worker, parameter server or evaluator.
 ///
-/// If the training input is empty, no step is made, which a warning says, and the model that training begins with is
-/// evaluated once. An empty evaluation input ends the task that evaluates with InvalidArgument, and so do two empty inputs.
+/// If the training input is empty, this function logs a warning, makes no step, and evaluates the starting model once. If
+/// the evaluation input is empty, the task that evaluates ends with InvalidArgument; if both are, so does the task that
+/// trains.
 ///
 /// Raises shoal::Exception. Arguments are checked before any file is written or port opened. The kind is Cancelled if
 /// the task has to stop and will be started again (OnSigterm::kLeave): the training state is saved, end() of the hooks
