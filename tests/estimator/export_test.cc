@@ -326,7 +326,7 @@ TEST_F(Export, DamagedFilesAreRefusedByName) {
   const std::string nested = std::string(500000, '[') + std::string(500000, ']');
   EXPECT_THAT(with("export.json",
                    changed(description, "\"outputs\": ", "\"a\": " + nested + ", \"b\": 1, \"outputs\": 1, \"old\": ")),
-              HasSubstr("outputs is no list"));
+              HasSubstr("\"outputs\" must be a list"));
   EXPECT_THAT(with("export.json", changed(description, "\"format\": 1", "\"format\": 2"), ErrorKind::kFailedPrecondition),
               HasSubstr("format 2"));
   for (const std::string& broken : {std::string(), std::string("{}"), graph.substr(0, graph.size() / 2)}) {

@@ -25,11 +25,13 @@ std::string text_of(const PrintedJson& value, int indent, bool ascii) {
 }
 
 std::optional<std::string> utf8_text_of(const PrintedJson& value) {
-  try {
-    return value.dump(-1, ' ', false, PrintedJson::error_handler_t::strict);
-  } catch (const PrintedJson::type_error&) {  // The library reports bytes that are not UTF-8 only by this exception.
-    return std::nullopt;
-  }
+  constexpr std::string_view kReplacement =
+      "\xEF\xBF\xBD";  // U+FFFD, which the library writes for bytes that are not UTF-8.
+  std::string text = text_of(value);
+  if (text.find(kReplacement) == std::string::npos) return text;
+  // The value may have this character itself. Left out instead of replaced, wrong bytes change the text.
+  if (value.dump(-1, ' ', false, PrintedJson::error_handler_t::ignore) == text) return text;
+  return std::nullopt;
 }
 
 std::string string_text(std::string_view text) { return text_of(Json(std::string(text))); }

@@ -4,7 +4,7 @@
 
 #include "shoal/base/buffer.h"
 #include "shoal/cluster/shard_plan.h"
-#include "state/json_number.h"
+#include "shoal/json/fields.h"
 
 namespace shoal::cluster {
 namespace {
@@ -36,33 +36,84 @@ Json segment_json(const Segment& segment) {
   return json;
 }
 
-Segment segment_from(const Json& json) {  // Throws Json::exception, which the caller turns into an Error.
+Result<Shape> shape_from(const Json& object) {
+  SHOAL_TRY(const Json* list, json::list_member(object, "shape"));
+  std::vector<int64_t> dims;
+  for (const Json& element : *list) {
+    SHOAL_TRY(const int64_t dim, json::whole_of<int64_t>(element, "shape"));
+    dims.push_back(dim);
+  }
+  return Shape::checked(dims);
+}
+
+Result<Initializer> initializer_from(const Json& object) {
+  constexpr std::string_view kName = "initialiser";
+  SHOAL_TRY(const Json* list, json::list_member(object, kName));
+  if (list->size() < 3) return json::must_be(kName, "a list of 3 numbers");
+  SHOAL_TRY(const uint8_t kind, json::whole_of<uint8_t>((*list)[0], kName));
+  Initializer initializer;
+  initializer.kind = Initializer::Kind(kind);
+  SHOAL_TRY(initializer.a, json::number_of((*list)[1], kName));
+  SHOAL_TRY(initializer.b, json::number_of((*list)[2], kName));
+  return initializer;
+}
+
+Result<nn::UpdateRule> rule_from(const Json& object) {
+  nn::UpdateRule rule;
+  SHOAL_TRY(const uint8_t kind, json::whole_member<uint8_t>(object, "rule"));
+  rule.kind = nn::UpdateRule::Kind(kind);
+  SHOAL_TRY(rule.learning_rate_scalar, json::whole_member<int32_t>(object, "learning_rate_scalar"));
+  if (object.contains("gradient_scale_scalar")) {
+    SHOAL_TRY(rule.gradient_scale_scalar, json::whole_member<int32_t>(object, "gradient_scale_scalar"));
+  }
+  SHOAL_TRY(const Json* constants, json::list_member(object, "constants"));
+  for (size_t i = 0; i < std::min<size_t>(constants->size(), nn::UpdateRule::kConstantsMax); ++i) {
+    SHOAL_TRY(rule.constants[i], json::number_of((*constants)[i], "constants"));
+  }
+  return rule;
+}
+
+/// The member `name`, or false if there is none.
+Result<bool> flag_from(const Json& object, std::string_view name) {
+  return object.contains(name) ? json::bool_member(object, name) : Result<bool>(false);
+}
+
+Result<Segment> segment_from(const Json& object) {
   Segment segment;
   VariableSpec& variable = segment.variable;
-  variable.name = json.at("name").get<std::string>();
-  const auto dtype = dtype_from_string(json.at("dtype").get<std::string>());
-  variable.dtype = dtype.value_or(DType::kString);
-  std::vector<int64_t> dims;
-  for (const Json& dim : json.at("shape")) dims.push_back(whole_number<int64_t>(dim));
-  variable.shape = value_or_raise(Shape::checked(dims));
-  variable.initializer.kind = Initializer::Kind(whole_number<uint8_t>(json.at("initialiser").at(0)));
-  variable.initializer.a = json.at("initialiser").at(1).get<double>();
-  variable.initializer.b = json.at("initialiser").at(2).get<double>();
-  variable.key = whole_number<uint64_t>(json, "key");
-  variable.rule.kind = nn::UpdateRule::Kind(whole_number<uint8_t>(json, "rule"));
-  variable.rule.learning_rate_scalar = whole_number<int32_t>(json, "learning_rate_scalar");
-  if (json.contains("gradient_scale_scalar")) {
-    variable.rule.gradient_scale_scalar = whole_number<int32_t>(json, "gradient_scale_scalar");
-  }
-  const auto constants = json.at("constants").get<std::vector<double>>();
-  std::copy_n(constants.begin(), std::min<size_t>(constants.size(), nn::UpdateRule::kConstantsMax),
-              variable.rule.constants.begin());
-  variable.lazy_rows = json.value("lazy_rows", false);
-  segment.row_begin = whole_number<int64_t>(json.at("rows").at(0));
-  segment.row_end = whole_number<int64_t>(json.at("rows").at(1));
-  segment.offset = whole_number<uint64_t>(json, "offset");
-  segment.bytes = whole_number<uint64_t>(json, "bytes");
+  SHOAL_TRY(variable.name, json::string_member(object, "name"));
+  SHOAL_TRY(const std::string dtype, json::string_member(object, "dtype"));
+  variable.dtype = dtype_from_string(dtype).value_or(DType::kString);
+  SHOAL_TRY(variable.shape, shape_from(object));
+  SHOAL_TRY(variable.initializer, initializer_from(object));
+  SHOAL_TRY(variable.key, json::whole_member<uint64_t>(object, "key"));
+  SHOAL_TRY(variable.rule, rule_from(object));
+  SHOAL_TRY(variable.lazy_rows, flag_from(object, "lazy_rows"));
+  SHOAL_TRY(const Json* rows, json::list_member(object, "rows"));
+  if (rows->size() < 2) return json::must_be("rows", "a list of 2 whole numbers");
+  SHOAL_TRY(segment.row_begin, json::whole_of<int64_t>((*rows)[0], "rows"));
+  SHOAL_TRY(segment.row_end, json::whole_of<int64_t>((*rows)[1], "rows"));
+  SHOAL_TRY(segment.offset, json::whole_member<uint64_t>(object, "offset"));
+  SHOAL_TRY(segment.bytes, json::whole_member<uint64_t>(object, "bytes"));
   return segment;
+}
+
+Result<ShardSpec> spec_from(const Json& object) {
+  ShardSpec spec;
+  SHOAL_TRY(spec.arena_bytes, json::whole_member<uint64_t>(object, "arena_bytes"));
+  SHOAL_TRY(spec.slot_count, json::whole_member<int32_t>(object, "slot_count"));
+  SHOAL_TRY(spec.scalar_count, json::whole_member<int32_t>(object, "scalar_count"));
+  SHOAL_TRY(spec.part_bytes_max, json::whole_member<uint64_t>(object, "part_bytes_max"));
+  SHOAL_TRY(spec.own_part_bytes, json::whole_member<uint64_t>(object, "own_part_bytes"));
+  SHOAL_TRY(const bool keeps_denormals, flag_from(object, "keeps_denormals"));
+  spec.denormals = keeps_denormals ? Denormals::kKept : Denormals::kZero;
+  SHOAL_TRY(const Json* segments, json::list_member(object, "segments"));
+  if (segments->size() > kSegmentsMax) return invalid_argument("more than 65536 segments");
+  for (const Json& element : *segments) {
+    SHOAL_TRY(Segment segment, segment_from(element));
+    spec.segments.push_back(std::move(segment));
+  }
+  return spec;
 }
 
 Result<void> check_initializer(const VariableSpec& variable) {
@@ -149,25 +200,11 @@ std::string to_json(const ShardSpec& spec) {
 }
 
 Result<ShardSpec> parse_shard_spec(std::string_view text) {
-  try {
-    const Result<Json> value = shoal::json::parse_value(text);
-    if (!value) return invalid_argument("shard spec: " + value.error().message());
-    const Json& json = *value;
-    ShardSpec spec;
-    spec.arena_bytes = whole_number<uint64_t>(json, "arena_bytes");
-    spec.slot_count = whole_number<int32_t>(json, "slot_count");
-    spec.scalar_count = whole_number<int32_t>(json, "scalar_count");
-    spec.part_bytes_max = whole_number<uint64_t>(json, "part_bytes_max");
-    spec.own_part_bytes = whole_number<uint64_t>(json, "own_part_bytes");
-    spec.denormals = json.value("keeps_denormals", false) ? Denormals::kKept : Denormals::kZero;
-    if (json.at("segments").size() > kSegmentsMax) return invalid_argument("shard spec: more than 65536 segments");
-    for (const Json& segment : json.at("segments")) spec.segments.push_back(segment_from(segment));
-    return check_spec(std::move(spec));
-  } catch (const Json::exception& e) {
-    return invalid_argument(std::string("shard spec: ") + e.what());
-  } catch (const Exception& e) {
-    return e.error().with_context("shard spec");
-  }
+  const Result<Json> value = json::parse_value(text);
+  Result<ShardSpec> spec = value ? spec_from(*value) : Result<ShardSpec>(value.error());
+  // A text that does not fit is the fault of the chief that sent it: no stored data are lost.
+  if (!spec) return invalid_argument("shard spec: " + spec.error().message());
+  return check_spec(*std::move(spec));
 }
 
 }  // namespace shoal::cluster

@@ -2,11 +2,10 @@
 #include "model/export_format.h"
 
 #include <algorithm>
-#include <limits>
 
 #include "shoal/checkpoint/checksum.h"
 #include "shoal/graph/meaning.h"
-#include "shoal/json/text.h"
+#include "shoal/json/fields.h"
 
 namespace shoal {
 namespace {
@@ -28,38 +27,44 @@ PrintedJson tensor_json(const ExportedTensor& tensor) {
   return json;
 }
 
-// The functions below report errors as exceptions: the JSON library's Json::exception, or Shoal's Exception.
-
-/// Converts a number and refuses one that does not fit. (The library's own conversions would cut numbers that are too
-/// large, and fractions.)
-template <class T>
-T integer_from(const Json& json, const char* what, T least) {
-  const bool fits = json.is_number_unsigned() ? json.get<uint64_t>() <= uint64_t(std::numeric_limits<T>::max())
-                                              : json.is_number_integer() && json.get<int64_t>() >= int64_t(least);
-  if (!fits)
-    raise(data_loss(std::string(what) + " is " + (json.is_number() ? shoal::json::text_of(json) : json.type_name())));
-  return json.get<T>();
-}
-
-const Json& list_at(const Json& json, const char* name) {
-  const Json& list = json.at(name);
-  if (!list.is_array()) raise(data_loss(std::string(name) + " is no list"));
-  if (list.size() > kEntriesMax) raise(data_loss(std::string("too many ") + name));
+/// The member `name`, a list of at most kEntriesMax elements.
+Result<const Json*> entries_of(const Json& object, std::string_view name) {
+  SHOAL_TRY(const Json* list, json::list_member(object, name));
+  if (list->size() > kEntriesMax) return data_loss("too many " + std::string(name));
   return list;
 }
 
-ExportedTensor tensor_from(const Json& json, bool may_be_text) {
-  const std::string dtype = json.at("dtype").get<std::string>();
+/// The member `name`, a list that `read` makes a T of each element of.
+template <class T, class Read>
+Result<std::vector<T>> list_from(const Json& object, std::string_view name, const Read& read) {
+  SHOAL_TRY(const Json* list, entries_of(object, name));
+  std::vector<T> values;
+  values.reserve(list->size());
+  for (const Json& element : *list) {
+    SHOAL_TRY(T value, read(element));
+    values.push_back(std::move(value));
+  }
+  return values;
+}
+
+Result<std::vector<std::string>> strings_from(const Json& object, std::string_view name) {
+  return list_from<std::string>(object, name, [&](const Json& element) { return json::string_of(element, name); });
+}
+
+Result<ExportedTensor> tensor_from(const Json& object, bool may_be_text) {
+  SHOAL_TRY(const std::string dtype, json::string_member(object, "dtype"));
   const auto known = dtype_from_string(dtype);
-  if (!known || (*known == DType::kString && !may_be_text)) raise(data_loss("unknown dtype " + dtype));
-  ExportedTensor tensor{json.at("name").get<std::string>(), *known, {}};
-  for (const Json& size : list_at(json, "shape")) tensor.shape.push_back(integer_from<int64_t>(size, "a size", -1));
-  if (tensor.shape.size() > size_t(Shape::kRankMax)) raise(data_loss("a shape has more than 8 dimensions"));
-  if (!json.contains("axes")) return tensor;
-  for (const Json& axis : list_at(json, "axes")) tensor.axes.push_back(axis.get<std::string>());
+  if (!known || (*known == DType::kString && !may_be_text)) return data_loss("unknown dtype " + dtype);
+  SHOAL_TRY(std::string name, json::string_member(object, "name"));
+  ExportedTensor tensor{std::move(name), *known, {}};
+  SHOAL_TRY(tensor.shape, list_from<int64_t>(object, "shape",
+                                             [](const Json& size) { return json::whole_of<int64_t>(size, "a size", -1); }));
+  if (tensor.shape.size() > size_t(Shape::kRankMax)) return data_loss("a shape has more than 8 dimensions");
+  if (!object.contains("axes")) return tensor;
+  SHOAL_TRY(tensor.axes, strings_from(object, "axes"));
   const auto varying = std::count(tensor.shape.begin(), tensor.shape.end(), -1);
   const bool named = std::find(tensor.axes.begin(), tensor.axes.end(), "") == tensor.axes.end();
-  if (!named || int64_t(tensor.axes.size()) != varying) raise(data_loss("axes do not name the sizes of -1 in a shape"));
+  if (!named || int64_t(tensor.axes.size()) != varying) return data_loss("axes do not name the sizes of -1 in a shape");
   return tensor;
 }
 
@@ -75,25 +80,24 @@ bool stays_inside(const std::string& name) {
   return true;
 }
 
-ExportedFile file_from(const Json& json) {
-  ExportedFile file{.name = json.at("name").get<std::string>()};
-  if (!stays_inside(file.name)) raise(data_loss("it lists a file \"" + file.name + "\", which is not inside of an export"));
-  file.bytes = integer_from<uint64_t>(json.at("bytes"), "bytes", 0);
-  const auto checksum = checkpoint::from_hex(json.at("checksum").get<std::string>());
-  if (!checksum) raise(data_loss("the checksum of file " + file.name + " has not 16 hexadecimal digits"));
-  file.checksum = *checksum;
-  return file;
+Result<ExportedFile> file_from(const Json& object) {
+  SHOAL_TRY(std::string name, json::string_member(object, "name"));
+  if (!stays_inside(name)) return data_loss("it lists a file \"" + name + "\", which is not inside of an export");
+  SHOAL_TRY(const uint64_t bytes, json::whole_member<uint64_t>(object, "bytes"));
+  SHOAL_TRY(const std::string digits, json::string_member(object, "checksum"));
+  const auto checksum = checkpoint::from_hex(digits);
+  if (!checksum) return data_loss("the checksum of file " + name + " has not 16 hexadecimal digits");
+  return ExportedFile{.name = std::move(name), .bytes = bytes, .checksum = *checksum};
 }
 
 /// Reads the list of files. An export has both this list and the checksum in the first line (`sealed`), or neither.
 /// DataLoss if it has only one of them.
-std::optional<std::vector<ExportedFile>> files_from(const Json& json, bool sealed) {
-  const bool listed = json.contains("files");
-  if (!sealed && (listed || json.contains("checksum"))) raise(data_loss("its first line, the checksum, is damaged"));
-  if (!sealed) return std::nullopt;
-  std::vector<ExportedFile> files;
-  for (const Json& file : list_at(json, "files")) files.push_back(file_from(file));
-  return files;
+Result<std::optional<std::vector<ExportedFile>>> files_from(const Json& object, bool sealed) {
+  const bool listed = object.contains("files");
+  if (!sealed && (listed || object.contains("checksum"))) return data_loss("its first line, the checksum, is damaged");
+  if (!sealed) return std::optional<std::vector<ExportedFile>>();
+  SHOAL_TRY(std::vector<ExportedFile> files, list_from<ExportedFile>(object, "files", file_from));
+  return std::optional(std::move(files));
 }
 
 /// Whether the text begins with a checksum. DataLoss if the checksum does not match the text.
@@ -106,36 +110,66 @@ Result<bool> check_seal(std::string_view text) {
   return true;
 }
 
-ExportDescription description_from(const Json& json, bool sealed) {
+Result<ExportedOutput> output_from(const Json& object) {
+  SHOAL_TRY(ExportedTensor tensor, tensor_from(object, false));
+  SHOAL_TRY(std::string node, json::string_member(object, "node"));
+  SHOAL_TRY(const int output, json::whole_member<int>(object, "output", 0));
+  return ExportedOutput{std::move(tensor), std::move(node), output};
+}
+
+Result<ExportedText> text_from(const Json& object) {
+  ExportedText text;
+  SHOAL_TRY(text.name, json::string_member(object, "name"));
+  SHOAL_TRY(text.source, json::string_member(object, "source"));
+  SHOAL_TRY(text.vocabulary, strings_from(object, "vocabulary"));
+  if (object.contains("by_position")) {
+    SHOAL_TRY(text.by_position, json::bool_member(object, "by_position"));
+  }
+  return text;
+}
+
+using SignatureOutput = std::pair<std::string, std::string>;
+
+Result<SignatureOutput> signature_output_from(const Json& object) {
+  SHOAL_TRY(std::string name, json::string_member(object, "name"));
+  SHOAL_TRY(std::string prediction, json::string_member(object, "prediction"));
+  return SignatureOutput(std::move(name), std::move(prediction));
+}
+
+Result<nn::ExportSignature> signature_from(const Json& object) {
+  nn::ExportSignature signature;
+  SHOAL_TRY(signature.name, json::string_member(object, "name"));
+  SHOAL_TRY(signature.outputs, list_from<SignatureOutput>(object, "outputs", signature_output_from));
+  return signature;
+}
+
+Result<std::string> meaning_from(const Json& object) {
+  SHOAL_TRY(std::string text, json::string_member(object, "meaning"));
+  const Result<Meaning> meaning = Meaning::decode(text);
+  if (!meaning) return meaning.error().with_context("meaning");
+  return text;
+}
+
+Result<ExportDescription> description_from(const Json& object, bool sealed) {
   ExportDescription description;
-  const auto format = integer_from<int64_t>(json.at("format"), "format", 0);
-  if (format != kFormat)
-    raise(failed_precondition("written in format " + std::to_string(format) + "; this version reads 1"));
-  description.files = files_from(json, sealed);
-  description.global_step = integer_from<int64_t>(json.at("global_step"), "global_step", 0);
-  for (const Json& input : list_at(json, "inputs")) description.inputs.push_back(tensor_from(input, true));
-  for (const Json& output : list_at(json, "outputs")) {
-    description.outputs.push_back({tensor_from(output, false), output.at("node").get<std::string>(),
-                                   integer_from<int>(output.at("output"), "output", 0)});
+  SHOAL_TRY(const int64_t format, json::whole_member<int64_t>(object, "format", 0));
+  if (format != kFormat) {
+    return failed_precondition("written in format " + std::to_string(format) + "; this version reads 1");
   }
-  for (const Json& text : list_at(json, "texts")) {
-    description.texts.push_back({text.at("name").get<std::string>(), text.at("source").get<std::string>(),
-                                 text.at("vocabulary").get<std::vector<std::string>>(),
-                                 text.contains("by_position") && text.at("by_position").get<bool>()});
+  SHOAL_TRY(description.files, files_from(object, sealed));
+  SHOAL_TRY(description.global_step, json::whole_member<int64_t>(object, "global_step", 0));
+  SHOAL_TRY(description.inputs,
+            list_from<ExportedTensor>(object, "inputs", [](const Json& input) { return tensor_from(input, true); }));
+  SHOAL_TRY(description.outputs, list_from<ExportedOutput>(object, "outputs", output_from));
+  SHOAL_TRY(description.texts, list_from<ExportedText>(object, "texts", text_from));
+  if (object.contains("run")) {
+    SHOAL_TRY(description.run, json::string_member(object, "run"));
   }
-  if (json.contains("run")) description.run = json.at("run").get<std::string>();
-  if (json.contains("meaning")) {
-    description.meaning = json.at("meaning").get<std::string>();
-    const Result<Meaning> meaning = Meaning::decode(description.meaning);
-    if (!meaning) raise(meaning.error().with_context("meaning"));
+  if (object.contains("meaning")) {
+    SHOAL_TRY(description.meaning, meaning_from(object));
   }
-  if (!json.contains("signatures")) return description;
-  for (const Json& signature : list_at(json, "signatures")) {
-    nn::ExportSignature& read = description.signatures.emplace_back();
-    read.name = signature.at("name").get<std::string>();
-    for (const Json& output : list_at(signature, "outputs")) {
-      read.outputs.emplace_back(output.at("name").get<std::string>(), output.at("prediction").get<std::string>());
-    }
+  if (object.contains("signatures")) {
+    SHOAL_TRY(description.signatures, list_from<nn::ExportSignature>(object, "signatures", signature_from));
   }
   return description;
 }
@@ -188,15 +222,7 @@ std::string encode_export(const ExportDescription& description) {
 Result<ExportDescription> decode_export(std::string_view text) {
   SHOAL_TRY(const bool sealed, check_seal(text));
   SHOAL_TRY(const Json json, json::parse_value(text));
-  try {
-    return description_from(json, sealed);
-  } catch (const Json::exception& e) {
-    // The library says "[json.exception.out_of_range.403] what is wrong"; the number is of no use.
-    const std::string_view why = e.what();
-    return data_loss("its fields are not those of an export:" + std::string(why.substr(why.find("] ") + 1)));
-  } catch (const Exception& e) {
-    return e.error();
-  }
+  return description_from(json, sealed);
 }
 
 }  // namespace shoal
