@@ -8,7 +8,7 @@ add_library(shoal_flags INTERFACE)
 target_compile_features(shoal_flags INTERFACE cxx_std_20)
 target_compile_options(shoal_flags INTERFACE
   -fno-fast-math -fno-unsafe-math-optimizations -fno-finite-math-only -fno-associative-math -fno-reciprocal-math -fsigned-zeros
-  -fsigned-char -fexceptions -frtti
+  -fsigned-char $<IF:$<BOOL:${SHOAL_EXCEPTIONS}>,-fexceptions,-fno-exceptions$<SEMICOLON>-fno-unwind-tables$<SEMICOLON>-fno-asynchronous-unwind-tables> -frtti
   -ffp-contract=off -fno-math-errno -fno-trapping-math
   # What a failed check says of its place begins at the tree, so that builds in two folders are equal bit for bit.
   -fmacro-prefix-map=${PROJECT_SOURCE_DIR}/= -fmacro-prefix-map=${PROJECT_BINARY_DIR}/=
@@ -43,6 +43,15 @@ set(shoal_loop_options $<$<NOT:$<CONFIG:Debug>>:-O3>)
 # shoal_loops(<source>...): the sources of a module that consist of such loops.
 function(shoal_loops)
   set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS ${shoal_loop_options})
+endfunction()
+
+# shoal_catching(<source>...): the sources of a module that catch what libraries of others throw, and what the operating system's
+# limits make the standard library throw. They have exceptions in every build. Nothing that such a source calls of Shoal may throw
+# through functions of other sources, which have no tables to unwind by where SHOAL_EXCEPTIONS is off.
+function(shoal_catching)
+  if(NOT SHOAL_EXCEPTIONS)
+    set_property(SOURCE ${ARGN} APPEND PROPERTY COMPILE_OPTIONS -fexceptions -funwind-tables -fasynchronous-unwind-tables)
+  endif()
 endfunction()
 
 # shoal_module(<name> SOURCES ... [DEPENDS other modules] [LIBRARIES private third party] [INCLUDE_DIR dir])

@@ -6,13 +6,13 @@
 #include <algorithm>
 #include <chrono>
 #include <memory>
-#include <system_error>
 
 #include "core_share.h"
 #include "shoal/base/check.h"
 #include "shoal/base/cpu.h"
 #include "shoal/base/fork.h"
 #include "shoal/base/own_thread.h"
+#include "shoal/base/start_thread.h"
 
 namespace shoal::backends {
 namespace {
@@ -119,9 +119,10 @@ Team::~Team() {
 
 void Team::start_helpers(int count) {
   while (int(helpers_.size()) < count && !no_more_helpers_) {
-    try {
-      helpers_.emplace_back([this, rank = int(helpers_.size()) + 1] { help(rank); });
-    } catch (const std::system_error&) {
+    Result<std::thread> helper = start_thread([this, rank = int(helpers_.size()) + 1] { help(rank); });
+    if (helper) {
+      helpers_.push_back(*std::move(helper));
+    } else {
       no_more_helpers_ = true;  // The system's limit of threads is reached; the team works with the helpers it has.
     }
   }

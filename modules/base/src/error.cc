@@ -1,11 +1,10 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shoal/base/error.h"
 
-#include <cstdio>
-#include <cstdlib>
 #include <optional>
 #include <typeinfo>
 
+#include "shoal/base/error_border.h"
 #include "shoal/base/forever.h"
 
 namespace shoal {
@@ -162,9 +161,7 @@ void raise(Error error) {
   if (error.cause()) raise_cause(error);
   throw Exception(std::move(error));
 #else
-  const std::string_view kind = to_string(error.kind());
-  std::fprintf(stderr, "shoal: %.*s: %s\n", int(kind.size()), kind.data(), error.message().c_str());
-  std::abort();
+  ErrorBorder::end_process(error);
 #endif
 }
 

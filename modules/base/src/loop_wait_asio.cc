@@ -86,3 +86,15 @@ std::unique_ptr<LoopWait> make_loop_wait() {
 }
 
 }  // namespace shoal
+
+#if !defined(__cpp_exceptions)
+// Boost asks for these functions where it cannot throw.
+namespace boost {
+struct source_location;
+[[noreturn]] void throw_exception(const std::exception& thrown);
+[[noreturn]] void throw_exception(const std::exception& thrown, const source_location& where);
+
+void throw_exception(const std::exception& thrown) { shoal::raise(shoal::internal_error(thrown.what())); }
+void throw_exception(const std::exception& thrown, const source_location&) { throw_exception(thrown); }
+}  // namespace boost
+#endif

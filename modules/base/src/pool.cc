@@ -6,7 +6,7 @@
 
 #include "guarded.h"
 #include "shoal/base/own_thread.h"
-#include "start_thread.h"
+#include "shoal/base/start_thread.h"
 
 namespace shoal {
 

@@ -22,8 +22,8 @@
 #include "shoal/base/check.h"
 #include "shoal/base/exhaustion.h"
 #include "shoal/base/prompt_write.h"
+#include "shoal/base/start_thread.h"
 #include "shoal/base/stop.h"
-#include "start_thread.h"
 
 namespace shoal {
 namespace {

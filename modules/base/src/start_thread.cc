@@ -1,5 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
-#include "start_thread.h"
+#include "shoal/base/start_thread.h"
 
 #include <system_error>
 

@@ -8,6 +8,7 @@
 #include "flags.h"
 #include "print_error.h"
 #include "report_files.h"
+#include "shoal/base/error_border.h"
 #include "shoal/base/exhaustion.h"
 #include "shoal/base/path_error.h"
 #include "shoal/base/process_info.h"
@@ -178,6 +179,21 @@ int end_program(const TaskReports& reports, const ParsedFlags& flags, const Comm
   return ending.status;
 }
 
+/// What a program does when its body has ended, `called`, and the exit status of the program.
+int status_of(const ProgramCall& call, const TaskHost& host, const Result<Ending>& called) {
+  host.progress->finish();
+  const bool cancelled = !called && called.error().kind() == ErrorKind::kCancelled;
+  const bool ended_well = cancelled || (called && called->status == 0);
+  if (host.predict && ended_well) return predicted(*host.predict);
+  if (host.measure_input && ended_well) return measured(*host.measure_input);
+  if (call.reports.gave_way() && ended_well) return kGaveWayStatus;
+  if (cancelled) {  // A signal ended the wait for the other tasks.
+    logger_of(host).info("interrupted before training began");
+    return 0;
+  }
+  return end_program(call.reports, call.flags, call.command_line, called);
+}
+
 int run_flags(int argc, const char* const* argv, const ProgramInfo& program, FlagReader reader, const ProgramBody& body) {
   const Result<FlagsOutcome> parsed = parse_flags(program, reader, argc, argv);
   if (!parsed) return print_error(parsed.error());
@@ -205,19 +221,10 @@ int run_flags(int argc, const char* const* argv, const ProgramInfo& program, Fla
   Result<RunConfigOptions> config = run_config_options(program, flags);
   if (!config) return print_error(config.error());
   const ProgramCall call{flags, std::move(line), *std::move(config), body, reports};
-  const Result<Ending> called =
-      call_user("the program", [&] { return flags.cluster ? run_threads(call, *host) : run_one(call, *host); });
-  host->progress->finish();
-  const bool cancelled = !called && called.error().kind() == ErrorKind::kCancelled;
-  const bool ended_well = cancelled || (called && called->status == 0);
-  if (host->predict && ended_well) return predicted(*host->predict);
-  if (host->measure_input && ended_well) return measured(*host->measure_input);
-  if (reports.gave_way() && ended_well) return kGaveWayStatus;
-  if (cancelled) {  // A signal ended the wait for the other tasks.
-    logger_of(*host).info("interrupted before training began");
-    return 0;
-  }
-  return end_program(reports, flags, call.command_line, called);
+  const ErrorBorder border([&](const Error& error) { return status_of(call, *host, error); });
+  return status_of(call, *host, call_user("the program", [&] {
+                     return flags.cluster ? run_threads(call, *host) : run_one(call, *host);
+                   }));
 }
 
 int run_program(int argc, const char* const* argv, const ProgramInfo& program, FlagReader reader, const ProgramBody& body) {

@@ -134,7 +134,7 @@ class Exception : public std::exception {
 };
 
 /// The only function that throws. It throws error.cause() if that is the user's own exception, else Exception(error). Built
-/// with -fno-exceptions, it prints the error and aborts.
+/// without exceptions, it ends the process with the error's exit status (error_border.h).
 [[noreturn]] void raise(Error error);
 /// If `exception` is the last exception of a user's own type that raise() threw on this thread, returns the error that
 /// raise() got: its sentence has context that the exception lacks. Else returns null. The pointer is valid until this
