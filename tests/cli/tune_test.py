@@ -211,6 +211,18 @@ class Search(unittest.TestCase):
         self.tune("--param", "learning-rate=0.1|0.2", "--trials", 2)
         self.check_each_trial_once(2)
 
+    def test_refuses_a_journal_that_is_missing_or_cut_beside_its_trials(self):
+        self.tune("--param", "learning-rate=0.1|0.2", "--trials", 2)
+        path = self.dir / "search.jsonl"
+        lines = path.read_text().splitlines(keepends=True)
+        path.unlink()
+        refused = self.tune("--param", "learning-rate=0.3", "--trials", 1, status=2)
+        self.assertIn("search.jsonl is missing: it has no record of trial 1", refused.stderr)
+        path.write_text(lines[0])
+        self.assertIn("search.jsonl is cut", self.tune("--param", "learning-rate=0.1|0.2", "--trials", 2, status=2).stderr)
+        path.write_text("".join(lines))  # The sentence says to put it back.
+        self.tune("--param", "learning-rate=0.1|0.2", "--trials", 2)
+
     def test_starts_again_what_fails_and_goes_on_without_what_cannot_work(self):
         self.tune("--algorithm", "grid", "--param", "fail=once|always|usage|nan|never", "--retries", 1)
         rows = self.table()

@@ -129,6 +129,61 @@ TEST(Journal, ReopensAfterATornWriteAndGoesOn) {
   EXPECT_EQ(*storage->read_all(path), text + line_of(records()[1]));
 }
 
+/// The folder of a search that was interrupted: a journal of two trials, each with its folder.
+class JournalBesideTrials : public ::testing::Test {
+ protected:
+  JournalBesideTrials() {
+    for (const int64_t trial : {0, 1}) {
+      const bool made = storage_->make_folders(trial_folder(folder_.path(), trial)).has_value();
+      EXPECT_TRUE(made) << trial;
+    }
+    write(whole_text());
+  }
+  void write(const std::string& text) { EXPECT_TRUE(storage_->write_atomically(path_, text)); }
+  std::string refusal() {
+    const auto opened = Journal::open(*storage_, folder_.path(), header());
+    EXPECT_FALSE(opened);
+    if (opened) return {};
+    EXPECT_EQ(opened.error().kind(), ErrorKind::kFailedPrecondition);
+    EXPECT_THAT(opened.error().message(), HasSubstr("put the journal back as it was, or begin another search"));
+    return opened.error().message();
+  }
+
+  const TemporaryFolder folder_;
+  const std::unique_ptr<Storage> storage_ = make_file_storage();
+  const std::string path_ = folder_.path() + "/search.jsonl";
+};
+
+TEST_F(JournalBesideTrials, IsRefusedIfItIsMissing) {
+  ASSERT_TRUE(storage_->remove(path_));
+  EXPECT_THAT(refusal(), HasSubstr("search.jsonl is missing: it has no record of trial 1"));
+  EXPECT_FALSE(storage_->exists(path_));  // Nothing was written that would let the next start pass.
+}
+
+TEST_F(JournalBesideTrials, IsRefusedIfItIsCutBeforeARecordOfATrial) {
+  const std::string begin = line_of(header());
+  for (const std::string& text : {std::string(), begin.substr(0, 9), begin, begin + line_of(records()[0])}) {
+    write(text);
+    EXPECT_THAT(refusal(), HasSubstr("search.jsonl is cut: it has no record of trial 1"));
+    EXPECT_EQ(*storage_->read_all(path_), text);
+  }
+}
+
+TEST_F(JournalBesideTrials, IsOpenedIfOnlyItsLastLineIsTorn) {
+  const std::string text = whole_text();
+  write(text.substr(0, text.size() - 5));
+  const auto journal = Journal::open(*storage_, folder_.path(), header());
+  ASSERT_TRUE(journal) << journal.error().message();
+  EXPECT_EQ(journal->records().size(), records().size() - 1);
+}
+
+TEST_F(JournalBesideTrials, LeavesFoldersThatAreNoTrials) {
+  ASSERT_TRUE(storage_->make_folders(folder_.path() + "/trials/7"));  // The folder of trial 7 is 0007.
+  ASSERT_TRUE(storage_->make_folders(folder_.path() + "/trials/notes"));
+  ASSERT_TRUE(storage_->write_atomically(folder_.path() + "/trials/0008", "a file"));
+  EXPECT_TRUE(Journal::open(*storage_, folder_.path(), header()));
+}
+
 TEST(Journal, RefusesAnotherSearchNamingTheDifference) {
   const TemporaryFolder folder;
   const auto storage = make_file_storage();

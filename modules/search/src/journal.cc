@@ -1,15 +1,18 @@
 // SPDX-License-Identifier: Apache-2.0
 #include "shoal/search/journal.h"
 
+#include <algorithm>
 #include <span>
 
 #include "shoal/base/format.h"
 #include "shoal/base/names_text.h"
+#include "shoal/base/number_text.h"
 
 namespace shoal::tuning {
 namespace {
 
 constexpr uint64_t kJournalBytesMax = uint64_t(1) << 30;
+constexpr std::string_view kTrials = "trials";  // The folder of the trials' folders.
 
 std::string words_text(const std::vector<std::string>& words) {
   std::string text;
@@ -26,10 +29,40 @@ Result<void> append_durably(WritableFile& file, std::string_view line) {
   return file.sync();
 }
 
+/// Returns the highest number of a trial that has a folder in the folder of the search; nothing if no trial has one.
+Result<std::optional<int64_t>> last_trial_with_folder(Storage& storage, const std::string& folder) {
+  const Result<std::vector<FileInfo>> files = storage.list(join_path(folder, kTrials));
+  if (!files && files.error().kind() == ErrorKind::kNotFound) return std::optional<int64_t>();
+  if (!files) return files.error();
+  std::optional<int64_t> last;
+  for (const FileInfo& file : *files) {
+    const std::optional<int64_t> number = number_from<int64_t>(file.name);
+    if (file.is_folder && number && *number >= 0 &&
+        trial_folder(folder, *number) == join_path(join_path(folder, kTrials), file.name)) {
+      last = std::max(last.value_or(0), *number);
+    }
+  }
+  return last;
+}
+
+/// A trial has its folder only after the journal has its record. So if a trial has a folder and no record, the journal was
+/// removed or cut, and a new trial of this number would find checkpoints and results of other parameters in its folder.
+Result<void> check_trials_have_records(Storage& storage, const std::string& folder, const std::string& path,
+                                       const std::optional<JournalContents>& contents) {
+  SHOAL_TRY(const std::optional<int64_t> last, last_trial_with_folder(storage, folder));
+  const auto is_created = [](const Record& record) { return std::holds_alternative<TrialCreated>(record); };
+  const int64_t created = contents ? std::ranges::count_if(contents->records, is_created) : 0;
+  if (!last || *last < created) return {};
+  const std::string is = !contents && !storage.exists(path) ? " is missing" : " is cut";
+  return failed_precondition(path + is + ": it has no record of trial " + std::to_string(*last) + ", whose folder " +
+                             trial_folder(folder, *last) +
+                             " exists; put the journal back as it was, or begin another search in another folder");
+}
+
 }  // namespace
 
 std::string trial_folder(const std::string& folder, int64_t trial) {
-  return join_path(folder, "trials/" + formatted("%04lld", static_cast<long long>(trial)));
+  return join_path(join_path(folder, kTrials), formatted("%04lld", static_cast<long long>(trial)));
 }
 
 std::string difference(const SearchHeader& was, const SearchHeader& is) {
@@ -67,8 +100,9 @@ Result<Journal> Journal::open(Storage& storage, const std::string& folder, const
     if (const std::string other = difference(contents->header, header); !other.empty()) {
       return failed_precondition(folder + " holds another search: " + other + "; give the same options, or another folder");
     }
-    journal.records_ = std::move(contents->records);
   }
+  SHOAL_TRY_VOID(check_trials_have_records(storage, folder, path, contents));
+  if (contents) journal.records_ = std::move(contents->records);
   const std::string_view intact = contents ? std::string_view(text).substr(0, contents->intact_bytes) : std::string_view();
   if (!contents) {
     SHOAL_TRY_VOID(storage.write_atomically(path, line_of(header)));

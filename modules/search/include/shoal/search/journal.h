@@ -94,8 +94,8 @@ std::string difference(const SearchHeader& was, const SearchHeader& is);
 class Journal {
  public:
   /// Opens `folder`/search.jsonl, creates the file if it is missing, and removes an incomplete last line.
-  /// FailedPrecondition, naming the difference, if the file is the journal of another search; also the errors of
-  /// parse_journal() and of storage.
+  /// FailedPrecondition, naming the difference, if the file is the journal of another search, or if a trial has a folder
+  /// but no record, so that the file was removed or cut; also the errors of parse_journal() and of storage.
   static Result<Journal> open(Storage& storage, const std::string& folder, const SearchHeader& header);
 
   /// The records that the file had when the journal was opened.
