@@ -7,6 +7,7 @@
 
 #include <cmath>
 
+#include "../base/file_size_limit.h"
 #include "../base/temporary_folder.h"
 
 namespace shoal::tuning {
@@ -127,6 +128,33 @@ TEST(Journal, ReopensAfterATornWriteAndGoesOn) {
     ASSERT_TRUE(journal->append(records()[1]));
   }
   EXPECT_EQ(*storage->read_all(path), text + line_of(records()[1]));
+}
+
+TEST(Journal, IsLockedAgainstASecondSearch) {
+  const TemporaryFolder folder;
+  const auto storage = make_file_storage();
+  {
+    const auto first = Journal::open(*storage, folder.path(), header());
+    ASSERT_TRUE(first) << first.error().message();
+    const auto second = Journal::open(*storage, folder.path(), header());
+    ASSERT_FALSE(second);
+    EXPECT_EQ(second.error().kind(), ErrorKind::kUnavailable);
+    EXPECT_THAT(second.error().message(), HasSubstr("another search runs in " + folder.path()));
+  }
+  EXPECT_TRUE(Journal::open(*storage, folder.path(), header()));
+}
+
+TEST(Journal, SaysThatTheLockCannotBeWritten) {
+  const TemporaryFolder folder;
+  const auto storage = make_file_storage();
+  const auto refused = [&] {
+    const FileSizeLimit full(0);
+    return Journal::open(*storage, folder.path(), header());
+  }();
+  ASSERT_FALSE(refused);
+  EXPECT_EQ(refused.error().kind(), ErrorKind::kUnavailable);
+  EXPECT_THAT(refused.error().message(), HasSubstr("cannot be locked: cannot write " + folder.path() + "/search_lock"));
+  EXPECT_THAT(refused.error().message(), ::testing::Not(HasSubstr("another search")));
 }
 
 /// The folder of a search that was interrupted: a journal of two trials, each with its folder.

@@ -29,6 +29,17 @@ Result<void> append_durably(WritableFile& file, std::string_view line) {
   return file.sync();
 }
 
+/// Locks the folder of a search against other searches.
+Result<std::unique_ptr<StorageLock>> lock_search(Storage& storage, const std::string& folder, std::string_view holder) {
+  auto lock = storage.lock(join_path(folder, "search_lock"), holder);
+  if (lock || lock.error().kind() != ErrorKind::kUnavailable) return lock;
+  if (lock.error().system_error() != 0) {  // Nobody holds the lock: a system call has failed.
+    return std::move(lock).error().with_context("the folder " + folder + " of the search cannot be locked");
+  }
+  return std::move(lock).error().with_context("another search runs in " + folder +
+                                              "; wait until it has ended, or choose another folder");
+}
+
 /// Returns the highest number of a trial that has a folder in the folder of the search; nothing if no trial has one.
 Result<std::optional<int64_t>> last_trial_with_folder(Storage& storage, const std::string& folder) {
   const Result<std::vector<FileInfo>> files = storage.list(join_path(folder, kTrials));
@@ -87,9 +98,11 @@ std::string difference(const SearchHeader& was, const SearchHeader& is) {
   return {};
 }
 
-Result<Journal> Journal::open(Storage& storage, const std::string& folder, const SearchHeader& header) {
+Result<Journal> Journal::open(Storage& storage, const std::string& folder, const SearchHeader& header,
+                              std::string_view holder) {
   const std::string path = join_path(folder, "search.jsonl");
   Journal journal;
+  SHOAL_TRY(journal.lock_, lock_search(storage, folder, holder));
   std::optional<JournalContents> contents;
   std::string text;
   if (storage.exists(path)) {

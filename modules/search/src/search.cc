@@ -90,9 +90,7 @@ class SearchCall {
 
   Result<SearchResult> run(const tuning::SearchHeader& header, const Train& train) {
     SHOAL_TRY_VOID(storage_.make_folders(options_.folder));
-    SHOAL_TRY(const std::unique_ptr<StorageLock> lock,
-              storage_.lock(join_path(options_.folder, "search_lock"), name_of(read_process_info())));
-    SHOAL_TRY(journal_, tuning::Journal::open(storage_, options_.folder, header));
+    SHOAL_TRY(journal_, tuning::Journal::open(storage_, options_.folder, header, name_of(read_process_info())));
     SHOAL_TRY_VOID(tuner_.replay(journal_->records()));
     add(tuner_.begin(SteadyTime{}));
     while (!actions_.empty()) {

@@ -72,7 +72,6 @@ class SearchRun {
   const std::string file_;
   launch::Screen screen_;
   launch::OrphanAdoption adoption_;
-  std::unique_ptr<StorageLock> lock_;
   std::optional<tuning::Journal> journal_;
   std::optional<launch::SignalInbox> inbox_;
   std::optional<launch::Guard> guard_;
@@ -102,13 +101,8 @@ Result<int> SearchRun::run() {
 
 Result<void> SearchRun::prepare() {
   SHOAL_TRY_VOID(context_.storage.make_folders(join_path(options_.folder, "trials")));
-  auto lock = context_.storage.lock(join_path(options_.folder, "search_lock"), name_of(read_process_info()));
-  if (!lock && lock.error().kind() == ErrorKind::kUnavailable) {
-    return std::move(lock).error().with_context("another search runs in " + options_.folder);
-  }
-  if (!lock) return std::move(lock).error();
-  lock_ = *std::move(lock);
-  SHOAL_TRY(tuning::Journal journal, tuning::Journal::open(context_.storage, options_.folder, options_.header));
+  SHOAL_TRY(tuning::Journal journal,
+            tuning::Journal::open(context_.storage, options_.folder, options_.header, name_of(read_process_info())));
   if (auto replayed = tuner_.replay(journal.records()); !replayed) {
     return std::move(replayed).error().with_context(join_path(options_.folder, "search.jsonl"));
   }

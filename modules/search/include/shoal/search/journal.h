@@ -91,12 +91,16 @@ Result<std::optional<JournalContents>> parse_journal(std::string_view text, cons
 /// Returns a sentence that names the first difference between the headers; empty if they identify the same search.
 std::string difference(const SearchHeader& was, const SearchHeader& is);
 
+/// The journal of a search that runs. While the object lives, no other search can open a journal in the same folder.
 class Journal {
  public:
-  /// Opens `folder`/search.jsonl, creates the file if it is missing, and removes an incomplete last line.
+  /// Locks `folder`, which has to exist, opens `folder`/search.jsonl, creates the file if it is missing, and removes an
+  /// incomplete last line. `holder` names this process in the error of a search that finds the folder locked.
+  /// Unavailable if another search holds the lock, or if the lock cannot be written; the sentence says which.
   /// FailedPrecondition, naming the difference, if the file is the journal of another search, or if a trial has a folder
   /// but no record, so that the file was removed or cut; also the errors of parse_journal() and of storage.
-  static Result<Journal> open(Storage& storage, const std::string& folder, const SearchHeader& header);
+  static Result<Journal> open(Storage& storage, const std::string& folder, const SearchHeader& header,
+                              std::string_view holder = "another process");
 
   /// The records that the file had when the journal was opened.
   const std::vector<Record>& records() const { return records_; }
@@ -105,6 +109,7 @@ class Journal {
   Result<void> append(const Record& record);
 
  private:
+  std::unique_ptr<StorageLock> lock_;
   std::vector<Record> records_;
   std::unique_ptr<WritableFile> file_;
 };
