@@ -186,6 +186,21 @@ class Search(unittest.TestCase):
         self.assertIn("cannot make the link", done.stderr)
         self.assertIn("The best of 1 trials is trial 0", done.stdout)
 
+    def test_ends_with_an_error_once_its_folder_is_removed(self):
+        program = self.folder / "program.py"
+        program.write_text("import os, shutil, sys\n"
+                           "folder = os.path.dirname(os.environ['SHOAL_REPORT_FILE'])\n"
+                           "shutil.rmtree(folder if sys.argv[1] == 'trial' else os.path.dirname(os.path.dirname(folder)))\n"
+                           "sys.exit(2)\n")
+        for what, sentence in (("search", "is not the folder of this search any more"), ("trial", "trials/0000 of trial 0 was removed")):
+            with self.subTest(what=what):
+                done = self.tune("--param", "x=1|2", "--algorithm", "grid", "--parallel", 1, program=("/usr/bin/python3", program, what),
+                                 status=2)
+                self.assertIn(sentence, done.stderr)
+                self.assertNotIn("failed", done.stdout + done.stderr)
+                self.assertEqual(self.records("ended"), [])
+                self.assertEqual(self.dir.exists(), what == "trial")
+
     def test_refuses_a_second_search_naming_the_first(self):
         search = self.start("--param", "learning-rate=0.1", program=(TUNED, "--slow", 50, "--steps", 100000))
         until(self.processes, "a trial")

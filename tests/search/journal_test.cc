@@ -157,6 +157,37 @@ TEST(Journal, SaysThatTheLockCannotBeWritten) {
   EXPECT_THAT(refused.error().message(), ::testing::Not(HasSubstr("another search")));
 }
 
+TEST(Journal, WritesNothingOnceItsFolderIsAnother) {
+  const auto storage = make_file_storage();
+  const auto refusal_after = [&](auto change) {
+    const TemporaryFolder parent;
+    const std::string folder = parent.path() + "/s";
+    EXPECT_TRUE(storage->make_folders(folder));
+    auto journal = Journal::open(*storage, folder, header());
+    EXPECT_TRUE(journal) << journal.error().message();
+    EXPECT_TRUE(journal->append(records()[0]));
+    change(folder);
+    const auto appended = journal->append(records()[1]);
+    EXPECT_FALSE(appended);
+    EXPECT_FALSE(journal->check_in_place());
+    if (appended) return std::string();
+    EXPECT_EQ(appended.error().kind(), ErrorKind::kFailedPrecondition);
+    return appended.error().message();
+  };
+  EXPECT_THAT(refusal_after([&](const std::string& folder) { ASSERT_TRUE(storage->remove_all(folder)); }),
+              HasSubstr("/s is not the folder of this search any more"));
+  EXPECT_THAT(refusal_after([&](const std::string& folder) { ASSERT_TRUE(storage->remove(folder + "/search.jsonl")); }),
+              HasSubstr("search.jsonl was removed"));
+  EXPECT_THAT(refusal_after([&](const std::string& folder) {
+                ASSERT_TRUE(storage->rename(folder, folder + "2"));
+                ASSERT_TRUE(storage->make_folders(folder));
+                ASSERT_TRUE(Journal::open(*storage, folder, header()));  // Another search takes the place.
+                const std::string moved = *storage->read_all(folder + "2/search.jsonl");
+                EXPECT_EQ(moved, line_of(header()) + line_of(records()[0]));
+              }),
+              HasSubstr("the same search continues where it is now"));
+}
+
 /// The folder of a search that was interrupted: a journal of two trials, each with its folder.
 class JournalBesideTrials : public ::testing::Test {
  protected:

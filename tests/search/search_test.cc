@@ -159,6 +159,24 @@ TEST(Search, RefusesTheFolderOfAnotherSearch) {
   EXPECT_THAT(error.message(), HasSubstr("its space is x=0..1, and now is to be x=0..2"));
 }
 
+TEST(Search, EndsOnceItsFolderIsRemoved) {
+  const TemporaryFolder parent;
+  const std::string folder = parent.path() + "/s";
+  const auto storage = make_file_storage();
+  int called = 0;
+  const Error error = raised([&] {
+    search({.folder = folder, .parameters = {"x=0..1"}, .trials = 3}, [&](const Params& params, const RunConfig& config) {
+      ++called;
+      EXPECT_TRUE(storage->remove_all(folder));
+      return parabola(params, config);
+    });
+  });
+  EXPECT_EQ(error.kind(), ErrorKind::kFailedPrecondition);
+  EXPECT_THAT(error.message(), HasSubstr("is not the folder of this search any more"));
+  EXPECT_EQ(called, 1);
+  EXPECT_FALSE(storage->exists(folder));
+}
+
 TEST(Search, IsRefusedWhileAnotherOneRuns) {
   const TemporaryFolder folder;
   const SearchOptions options{.folder = folder.path(), .parameters = {"x=0..1"}, .trials = 1};

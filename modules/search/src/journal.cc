@@ -14,6 +14,8 @@ namespace {
 constexpr uint64_t kJournalBytesMax = uint64_t(1) << 30;
 constexpr std::string_view kTrials = "trials";  // The folder of the trials' folders.
 
+std::string journal_path(const std::string& folder) { return join_path(folder, "search.jsonl"); }
+
 std::string words_text(const std::vector<std::string>& words) {
   std::string text;
   for (const std::string& word : words) text.append(text.empty() ? "" : " ").append(word);
@@ -100,8 +102,8 @@ std::string difference(const SearchHeader& was, const SearchHeader& is) {
 
 Result<Journal> Journal::open(Storage& storage, const std::string& folder, const SearchHeader& header,
                               std::string_view holder) {
-  const std::string path = join_path(folder, "search.jsonl");
-  Journal journal;
+  const std::string path = journal_path(folder);
+  Journal journal(storage, folder);
   SHOAL_TRY(journal.lock_, lock_search(storage, folder, holder));
   std::optional<JournalContents> contents;
   std::string text;
@@ -126,6 +128,21 @@ Result<Journal> Journal::open(Storage& storage, const std::string& folder, const
   return journal;
 }
 
-Result<void> Journal::append(const Record& record) { return append_durably(*file_, line_of(record)); }
+Result<void> Journal::check_in_place() const {
+  const Result<bool> in_place = lock_->is_in_place();
+  if (!in_place) {
+    return in_place.error().with_context("whether " + folder_ + " is still the folder of this search cannot be seen");
+  }
+  if (*in_place && storage_->exists(journal_path(folder_))) return {};
+  return failed_precondition(folder_ +
+                             " is not the folder of this search any more: search_lock or search.jsonl was removed, moved "
+                             "or replaced while the search ran; the search ends, and writes nothing there. If the folder "
+                             "was moved, the same search continues where it is now");
+}
+
+Result<void> Journal::append(const Record& record) {
+  SHOAL_TRY_VOID(check_in_place());  // Else the record would go to a file without a name, where no later start finds it.
+  return append_durably(*file_, line_of(record));
+}
 
 }  // namespace shoal::tuning

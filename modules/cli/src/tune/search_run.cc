@@ -59,6 +59,7 @@ class SearchRun {
   Result<void> begin_held_back();
   Result<void> look_at_evaluations();
   Result<void> settle_ends();
+  Result<void> check_folder_of(int64_t trial) const;
   Result<void> end(std::list<RunningTrial>::iterator running);
   Result<void> heed_memory();
   void tell(const tuning::Record& record);
@@ -93,6 +94,7 @@ Result<int> SearchRun::run() {
   screen_.finish(*inbox_);
   inbox_.reset();  // What follows may wait for a reader of the results, and a signal ends this process then.
   if (!done) return done.error();
+  SHOAL_TRY_VOID(journal_->check_in_place());
   if (const auto written = write_results(context_.storage, options_, tuner_); !written) {
     context_.complain(written.error().message());  // The results are printed all the same.
   }
@@ -154,6 +156,7 @@ Result<void> SearchRun::carry_out(const tuning::TunerActions& actions) {
 /// Starts the process of a trial. If an earlier process of it still runs, adds the trial to held_back_ instead. If the
 /// reason why it cannot start would hold for every trial, returns an error, which ends the search.
 Result<void> SearchRun::begin(int64_t number) {
+  SHOAL_TRY_VOID(journal_->check_in_place());  // RunningTrial::start() would make a removed folder anew.
   auto running = RunningTrial::start(context_.storage, options_, file_, tuner_.trials()[size_t(number)]);
   if (!running && exit_status(running.error().kind()) != 1) {
     return std::move(running).error().with_context("trial " + std::to_string(number) + " cannot be started");
@@ -269,9 +272,21 @@ Result<void> SearchRun::settle_ends() {
   return {};
 }
 
+/// Returns an error if the trial's folder was removed. The end of its process then says nothing of its parameters: the
+/// process may have failed because of the removal, and its results are gone. So the trial stays open.
+Result<void> SearchRun::check_folder_of(int64_t number) const {
+  SHOAL_TRY_VOID(journal_->check_in_place());
+  const std::string folder = trial_folder(options_, number);
+  if (context_.storage.exists(folder)) return {};
+  return failed_precondition("the folder " + folder + " of trial " + std::to_string(number) +
+                             " was removed while the trial ran; the same command continues the search, and begins this "
+                             "trial anew");
+}
+
 Result<void> SearchRun::end(std::list<RunningTrial>::iterator running) {
   const int64_t number = running->number();
   guard_->remove(running->group().id());
+  SHOAL_TRY_VOID(check_folder_of(number));
   // Before the tuner learns that the trial has ended, it gets the trial's newest evaluations.
   for (const Evaluation& one : running->new_evaluations()) {
     SHOAL_TRY_VOID(carry_out(tuner_.evaluated(number, one.step, one.value, steady_now())));

@@ -91,7 +91,8 @@ Result<std::optional<JournalContents>> parse_journal(std::string_view text, cons
 /// Returns a sentence that names the first difference between the headers; empty if they identify the same search.
 std::string difference(const SearchHeader& was, const SearchHeader& is);
 
-/// The journal of a search that runs. While the object lives, no other search can open a journal in the same folder.
+/// The journal of a search that runs. While the object lives, no other search can open a journal in the same folder. The
+/// storage given to open() outlives the object.
 class Journal {
  public:
   /// Locks `folder`, which has to exist, opens `folder`/search.jsonl, creates the file if it is missing, and removes an
@@ -104,11 +105,17 @@ class Journal {
 
   /// The records that the file had when the journal was opened.
   const std::vector<Record>& records() const { return records_; }
-  /// Writes a record, and returns once the record is on the disk. After an error of storage, every further call returns the
-  /// same error.
+  /// FailedPrecondition if the folder, its lock or the journal's file was removed, moved or replaced since open().
+  Result<void> check_in_place() const;
+  /// Writes a record, and returns once the record is on the disk. Also returns the errors of check_in_place(), and then
+  /// writes nothing. After an error of storage, every further call returns the same error.
   Result<void> append(const Record& record);
 
  private:
+  Journal(Storage& storage, std::string folder) : storage_(&storage), folder_(std::move(folder)) {}
+
+  Storage* storage_;
+  std::string folder_;
   std::unique_ptr<StorageLock> lock_;
   std::vector<Record> records_;
   std::unique_ptr<WritableFile> file_;

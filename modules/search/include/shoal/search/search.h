@@ -54,7 +54,7 @@ using TrialFunction = std::function<Metrics(const Params& params, const RunConfi
 /// A range of numbers gives numbers in params, and a list of texts gives texts: params.get_real("dropout"),
 /// params.get_string("units").
 /// Raises InvalidArgument for parameters that cannot be read, a metric of unknown goal, the algorithm kAsha, and steps or eta
-/// without kAsha; FailedPrecondition if the folder holds another search; DataLoss for a damaged journal; and Unavailable if
+/// without kAsha; FailedPrecondition if the folder holds another search or was removed meanwhile; DataLoss for a damaged journal; and Unavailable if
 /// another process searches in the folder or a file cannot be written.
 SearchResult search(const SearchOptions& options, const TrialFunction& train);
 
