@@ -161,6 +161,9 @@ class Search(unittest.TestCase):
         print(f"resumed after {seconds:.2f} s")
         self.assertLess(seconds, 1 * int(os.environ.get("SHOAL_TEST_TIMEOUT_SCALE") or 5))
         self.assertEqual([row["state"] for row in self.table()], ["waiting", "waiting"])
+        interrupted = self.records("interrupted")
+        self.assertEqual(sorted(record["trial"] for record in interrupted), [0, 1])
+        self.assertTrue(all(record["seconds"] > 0 for record in interrupted), interrupted)
         logs = [(self.dir / "trials" / f"{trial:04}" / "log.txt").read_text() for trial in (0, 1)]
         for log in logs:
             self.assertNotIn("error", log)

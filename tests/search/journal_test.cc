@@ -40,6 +40,8 @@ std::vector<Record> records() {
       TrialEnded{.trial = 1, .outcome = Outcome::kFailed, .status = 3, .value = std::nan(""), .error = "loss is \xff NaN"},
       TrialEnded{.trial = 0, .outcome = Outcome::kRetry, .status = 137, .seconds = 1.5},
       TrialStarted{0, 2},
+      TrialInterrupted{0, 12.5},
+      TrialStarted{0, 3},
       TrialEnded{.trial = 0, .outcome = Outcome::kComplete, .value = 0.875, .step = 90, .seconds = 2.25}};
 }
 
@@ -102,6 +104,7 @@ TEST(Journal, NamesTheLineOfDamage) {
   const std::string created = line_of(records()[0]), ended = line_of(TrialEnded{.trial = 0});
   EXPECT_THAT(refusal(created + ended + ended), HasSubstr("line 4: trial 0 has ended in an earlier line"));
   EXPECT_THAT(refusal("{\"record\":\"other\",\"trial\":0}\n"), HasSubstr("there is no trial 0"));
+  EXPECT_THAT(refusal(created + "{\"record\":\"interrupted\",\"trial\":0}\n"), HasSubstr("line 3: \"seconds\""));
   EXPECT_THAT(refusal(created + "{\"record\":\"other\",\"trial\":0}\n"), HasSubstr("none of created"));
   EXPECT_THAT(refusal("{\"record\":\"created\",\"trial\":0,\"parameters\":{\"lr\":\"x\"}}\n"), HasSubstr("lr"));
   const auto no_header = parse_journal("{\"record\":\"created\"}\n", "j");

@@ -131,6 +131,42 @@ TEST(Tuner, EndsATrialWhoseTimeIsOver) {
   EXPECT_THAT(search.trial(1).error, HasSubstr("before its first evaluation"));
 }
 
+TEST(Tuner, DoesNotCountTheTimeThatATrialIsHeldBack) {
+  Search search({.trials = 1, .time_limit = std::chrono::seconds(60)});
+  search.take(search.tuner.begin(at(0)));
+  search.tuner.held_back(0);
+  EXPECT_EQ(search.tuner.next_time(), std::nullopt);
+  EXPECT_THAT(search.take(search.tuner.time_passed(at(61))), IsEmpty());
+  search.tuner.begun(0, at(100));
+  EXPECT_EQ(search.tuner.next_time(), at(160));
+  EXPECT_THAT(search.take(search.tuner.time_passed(at(160))), ElementsAre("end 0"));
+}
+
+TEST(Tuner, CountsTheTimeOfInterruptedAttempts) {
+  const TunerOptions options{.trials = 2, .parallel = 2, .time_limit = std::chrono::seconds(60)};
+  std::vector<Record> journal;
+  for (const double limit : {60.0, 20.0}) {  // What is left of the limit at each start.
+    Search search(options);
+    ASSERT_TRUE(search.tuner.replay(journal));
+    search.journal = journal;
+    search.take(search.tuner.begin(at(0)));
+    EXPECT_EQ(search.tuner.next_time(), at(limit));
+    search.take(search.tuner.interrupted(SIGTERM, at(9)));
+    // Trial 1 could not be started, so nothing of its time is used up.
+    search.take(search.tuner.ended(0, {.interrupted = true, .value = 0.5, .seconds = 40}, at(10)));
+    search.take(search.tuner.ended(1, {.interrupted = true}, at(10)));
+    EXPECT_TRUE(search.tuner.is_done());
+    EXPECT_EQ(search.trial(0).seconds, 100 - limit);
+    journal = search.journal;
+  }
+  Search last(options);
+  ASSERT_TRUE(last.tuner.replay(journal));
+  last.take(last.tuner.begin(at(0)));
+  EXPECT_THAT(last.take(last.tuner.time_passed(at(0))), ElementsAre("end 0"));
+  EXPECT_EQ(last.tuner.next_time(), at(30));  // Trial 0 is killed then; the time of trial 1 is over at 60.
+  EXPECT_EQ(last.trial(0).failures, 0);
+}
+
 TEST(Tuner, PassesASignalOnAndKeepsTrialsForLater) {
   Search search({.trials = 5, .parallel = 3});
   search.take(search.tuner.begin(at(0)));

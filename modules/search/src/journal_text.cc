@@ -62,6 +62,9 @@ struct LineWriter {
     if (!ended.error.empty()) line["error"] = json::as_utf8(ended.error);
     return line_from(line);
   }
+  std::string operator()(const TrialInterrupted& interrupted) const {
+    return line_from({{"record", "interrupted"}, {"trial", interrupted.trial}, {"seconds", interrupted.seconds}});
+  }
 };
 
 /// Writes the words of a command as a JSON list. A word may hold any bytes.
@@ -189,7 +192,13 @@ class TrialsRead {
       SHOAL_TRY(TrialObserved observed, observed_from(object, trial));
       return Record(observed);
     }
-    if (record != "ended") return data_loss("\"record\" is none of created, started, observed, ended");
+    if (record == "interrupted") {
+      SHOAL_TRY(const double seconds, json::number_member(object, "seconds"));
+      return Record(TrialInterrupted{.trial = trial, .seconds = seconds});
+    }
+    if (record != "ended") {
+      return data_loss("\"record\" is none of created, started, observed, interrupted, ended");
+    }
     SHOAL_TRY(TrialEnded ended, ended_from(object, trial));
     if (ended.outcome != Outcome::kRetry) ended_.insert(trial);
     return Record(std::move(ended));

@@ -60,6 +60,8 @@ Result<void> Tuner::replay(const std::vector<Record>& records) {
       trial.step = observed->step;
       if (asha_) asha_->observe(observed->trial, observed->step, observed->value);
       if (!observed->goes_on) trial.state = Trial::State::kEnding;
+    } else if (const auto* interrupted = std::get_if<TrialInterrupted>(&record)) {
+      trials_[size_t(interrupted->trial)].seconds += interrupted->seconds;
     } else {
       apply(std::get<TrialEnded>(record));
     }
@@ -155,6 +157,8 @@ TunerActions Tuner::ended(int64_t number, const AttemptEnd& end, SteadyTime now)
   const bool came_to_its_end = (end.status == 0 && !end.interrupted && end.value) || is_permanent_status(end.status);
   if (was_interrupted() && !attempt.decided && !came_to_its_end) {
     trial.state = Trial::State::kWaiting;
+    trial.seconds += end.seconds;
+    if (end.seconds > 0) note(actions, TrialInterrupted{.trial = number, .seconds = end.seconds});
     return actions;
   }
   settle(judge(trial, end), actions);
@@ -181,12 +185,22 @@ TunerActions Tuner::interrupted(int signal, SteadyTime now) {
   return actions;
 }
 
+/// Returns when the time of a running trial is over; nothing if it has no limit, or if its process has not begun.
+std::optional<SteadyTime> Tuner::end_of_time(const Trial& trial) const {
+  const std::optional<SteadyTime> begun = attempts_[size_t(trial.number)].begun;
+  if (trial.state != Trial::State::kRunning || !options_.time_limit || !begun) return std::nullopt;
+  return *begun + *options_.time_limit - seconds_to_duration(trial.seconds);
+}
+
+void Tuner::held_back(int64_t trial) { attempts_[size_t(trial)].begun.reset(); }
+
+void Tuner::begun(int64_t trial, SteadyTime now) { attempts_[size_t(trial)].begun = now; }
+
 TunerActions Tuner::time_passed(SteadyTime now) {
   TunerActions actions;
   for (const Trial& trial : trials_) {
     Attempt& attempt = attempts_[size_t(trial.number)];
-    if (trial.state == Trial::State::kRunning && options_.time_limit &&
-        attempt.begun + *options_.time_limit - seconds_to_duration(trial.seconds) <= now) {
+    if (const auto end = end_of_time(trial); end && *end <= now) {
       attempt.out_of_time = true;
       ask_to_end(trial.number, actions, now);
     }
@@ -205,9 +219,7 @@ std::optional<SteadyTime> Tuner::next_time() const {
   const bool room = running() < options_.parallel && !was_interrupted();
   for (const Trial& trial : trials_) {
     const Attempt& attempt = attempts_[size_t(trial.number)];
-    if (trial.state == Trial::State::kRunning && options_.time_limit) {
-      not_after(attempt.begun + *options_.time_limit - seconds_to_duration(trial.seconds));
-    }
+    if (const auto end = end_of_time(trial)) not_after(*end);
     if (runs(trial) && attempt.kill_at) not_after(*attempt.kill_at);
     if (trial.state == Trial::State::kWaiting && room) not_after(attempt.ready);
   }

@@ -166,10 +166,12 @@ Result<void> SearchRun::begin(int64_t number) {
     return carry_out(tuner_.ended(number, end, steady_now()));
   }
   if (*running) {
+    tuner_.begun(number, steady_now());
     guard_->add((*running)->group().id());
     running_.push_back(*std::move(*running));
     return {};
   }
+  tuner_.held_back(number);
   held_back_.emplace_back(number, steady_now() + kPatienceWithOldProcess);
   return {};
 }

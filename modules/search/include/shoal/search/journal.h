@@ -73,7 +73,12 @@ struct TrialEnded {
   double seconds = 0;             ///< The time that this attempt ran.
   std::string error{};            ///< A sentence that says what failed; empty without a failure.
 };
-using Record = std::variant<TrialCreated, TrialStarted, TrialObserved, TrialEnded>;
+/// The end of the search has ended an attempt. The trial continues at the next start of the search.
+struct TrialInterrupted {
+  int64_t trial = 0;
+  double seconds = 0;  ///< The time that this attempt ran.
+};
+using Record = std::variant<TrialCreated, TrialStarted, TrialObserved, TrialEnded, TrialInterrupted>;
 
 /// Returns a record as a line, with its line end.
 std::string line_of(const SearchHeader& header);

@@ -20,7 +20,9 @@ struct TunerOptions {
   std::optional<int64_t> trials{};  ///< The number of trials. Nothing: as many as the sampler gives.
   int parallel = 1;                 ///< The number of trials that run at the same time, 1 or more.
   int retries = 2;                  ///< The number of restarts of a trial after failures that may be temporary.
-  /// The longest time of a trial, all attempts together. An attempt that the end of the search interrupted does not count.
+  /// The longest time of a trial, all attempts together, also of earlier starts of the search. What does not count: the
+  /// time in which a trial waits for an earlier process of its own, and attempts that ended because the search was killed,
+  /// which could not record their time.
   std::optional<Duration> time_limit{};
   Duration kill_after = std::chrono::seconds(30);  ///< The time from SIGTERM until SIGKILL.
   Duration first_wait = std::chrono::seconds(1);   ///< The wait before the first restart, doubled for each further one.
@@ -80,6 +82,11 @@ class Tuner {
   Result<void> replay(const std::vector<Record>& records);
 
   TunerActions begin(SteadyTime now);
+  /// Reports that the process of a trial has not begun at its StartTrial, since an earlier process of the trial still runs.
+  /// The trial's time does not count until begun() is called.
+  void held_back(int64_t trial);
+  /// Reports that the process of a trial has begun after held_back(). Without held_back() a process begins at StartTrial.
+  void begun(int64_t trial, SteadyTime now);
   /// Reports an evaluation of a running trial.
   TunerActions evaluated(int64_t trial, int64_t step, double value, SteadyTime now);
   /// Reports that the process of a trial has ended or could not be started.
@@ -102,8 +109,9 @@ class Tuner {
   const Trial* best() const;
 
  private:
-  struct Attempt {  // State that only waiting and running trials need.
-    SteadyTime begun{}, ready{};
+  struct Attempt {                      // State that only waiting and running trials need.
+    std::optional<SteadyTime> begun{};  // Nothing while the attempt waits for an earlier process.
+    SteadyTime ready{};
     std::optional<SteadyTime> kill_at{};
     bool decided = false;  // True once the trial was told to end for good: by ASHA or at its time limit.
     bool out_of_time = false;
@@ -115,6 +123,7 @@ class Tuner {
   void settle(const TrialEnded& ended, TunerActions& actions);
   TrialEnded judge(const Trial& trial, const AttemptEnd& end) const;
   void apply(const TrialEnded& ended);
+  std::optional<SteadyTime> end_of_time(const Trial& trial) const;
   int running() const;
 
   TunerOptions options_;
