@@ -87,21 +87,21 @@ class TrialResults : public cli::testing::InFolder {
 
 TEST_F(TrialResults, ReadsAReport) {
   write("r", R"({"loss": 0.5, "auc": "NaN", "count": 3, "global_step": 7, "interrupted": true, "best": {"loss": 1}})");
-  const auto report = read_report(*storage_, folder + "/r", "loss");
+  const auto report = read_report(*storage_, folder + "/r", "loss").value();
   ASSERT_TRUE(report);
   EXPECT_EQ(report->value, 0.5);
   EXPECT_EQ(report->step, 7);
   EXPECT_TRUE(report->interrupted);
-  EXPECT_TRUE(std::isnan(*read_report(*storage_, folder + "/r", "auc")->value));
-  EXPECT_FALSE(read_report(*storage_, folder + "/r", "bleu")->value);
-  EXPECT_FALSE(read_report(*storage_, folder + "/nowhere", "loss"));
+  EXPECT_TRUE(std::isnan(*read_report(*storage_, folder + "/r", "auc").value()->value));
+  EXPECT_FALSE(read_report(*storage_, folder + "/r", "bleu").value()->value);
+  EXPECT_FALSE(read_report(*storage_, folder + "/nowhere", "loss").value());
   // Of a start that was interrupted before it trained: step and metrics are those of an earlier start.
   write("r", R"({"interrupted": true, "last": {"loss": 0.25, "global_step": 374}})");
-  EXPECT_EQ(read_report(*storage_, folder + "/r", "loss")->value, 0.25);
-  EXPECT_EQ(read_report(*storage_, folder + "/r", "loss")->step, 374);
+  EXPECT_EQ(read_report(*storage_, folder + "/r", "loss").value()->value, 0.25);
+  EXPECT_EQ(read_report(*storage_, folder + "/r", "loss").value()->step, 374);
   for (const char* text : {"", "[]", "{\"loss\":", "\x00\xff"}) {
     write("r", text);
-    EXPECT_FALSE(read_report(*storage_, folder + "/r", "loss"));
+    EXPECT_FALSE(read_report(*storage_, folder + "/r", "loss").value());
   }
 }
 
@@ -132,7 +132,7 @@ class TrialAttempts : public TrialResults {
     if (!running) return {.error = "an earlier attempt still runs"};
     const SteadyTime limit = launch::steady_now() + std::chrono::seconds(60);
     while (!running->is_gone() && launch::steady_now() < limit) running->group().look();
-    return running->attempt_end();
+    return running->attempt_end().value();
   }
 
   TuneOptions options_ = random_search({});

@@ -189,6 +189,22 @@ TEST(Tuner, PassesASignalOnAndKeepsTrialsForLater) {
   EXPECT_EQ(later.trial(0).attempts, 2);
 }
 
+TEST(Tuner, LeavesATrialOpenWhoseResultsCannotBeRead) {
+  Search search({.trials = 2, .parallel = 2, .time_limit = std::chrono::seconds(60)});
+  search.take(search.tuner.begin(at(0)));
+  search.take(search.tuner.time_passed(at(60)));
+  search.take(search.tuner.interrupted(SIGTERM, at(61)));
+  search.tuner.left_open(0);  // Although its time is over: whether it has a value is not known.
+  EXPECT_FALSE(search.tuner.is_done());
+  search.tuner.left_open(1);
+  EXPECT_TRUE(search.tuner.is_done());
+  EXPECT_EQ(search.trial(0).state, Trial::State::kWaiting);
+  Search later({.trials = 2, .parallel = 2});
+  ASSERT_TRUE(later.tuner.replay(search.journal));
+  EXPECT_THAT(later.take(later.tuner.begin(at(0))), ElementsAre("start 0", "start 1"));
+  EXPECT_EQ(later.trial(0).failures, 0);
+}
+
 TEST(Tuner, EndsWhatItHadDecidedToEnd) {
   const auto rungs = *Asha::create({.min_steps = 10, .max_steps = 100});
   Search search({.trials = 2, .parallel = 2}, rungs);

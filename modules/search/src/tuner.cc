@@ -185,6 +185,8 @@ TunerActions Tuner::interrupted(int signal, SteadyTime now) {
   return actions;
 }
 
+void Tuner::left_open(int64_t trial) { trials_[size_t(trial)].state = Trial::State::kWaiting; }
+
 /// Returns when the time of a running trial is over; nothing if it has no limit, or if its process has not begun.
 std::optional<SteadyTime> Tuner::end_of_time(const Trial& trial) const {
   const std::optional<SteadyTime> begun = attempts_[size_t(trial.number)].begun;

@@ -95,12 +95,13 @@ uint64_t RunningTrial::settled_bytes() {
   return has_evaluated_ || has_ended() ? bytes_ : 0;
 }
 
-tuning::AttemptEnd RunningTrial::attempt_end() {
+Result<tuning::AttemptEnd> RunningTrial::attempt_end() {
   const launch::Ending ending = ending_of(*group_.program_status());
   tuning::AttemptEnd end{.status = ending.signal != 0 ? kSignalBase + ending.signal : ending.status,
                          .seconds = to_seconds(launch::steady_now() - begun_)};
   new_evaluations();
-  const auto report = read_report(*storage_, report_file(*options_, number_), options_->header.metric);
+  if (watch_->missed()) return *watch_->missed();
+  SHOAL_TRY(const auto report, read_report(*storage_, report_file(*options_, number_), options_->header.metric));
   if (report) end.interrupted = report->interrupted;
   if (report && report->value) {
     end.value = report->value;

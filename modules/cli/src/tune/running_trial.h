@@ -34,8 +34,8 @@ class RunningTrial {
   std::vector<Evaluation> new_evaluations();
   /// Returns the most memory that the trial was seen to use; 0 until its first evaluation or its end.
   uint64_t settled_bytes();
-  /// Returns how the attempt ended. Call it once is_gone() is true.
-  tuning::AttemptEnd attempt_end();
+  /// Returns how the attempt ended. Call it once is_gone() is true. Unavailable if its results cannot be read now.
+  Result<tuning::AttemptEnd> attempt_end();
 
  private:
   RunningTrial(Storage& storage, const TuneOptions& options, int64_t number, launch::ChildGroup group, uint64_t log_begin);

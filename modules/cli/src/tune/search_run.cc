@@ -53,6 +53,7 @@ class SearchRun {
   Result<void> search();
   Result<void> carry_out(const tuning::TunerActions& actions);
   Result<void> begin(int64_t trial);
+  Result<void> give_up(int64_t trial, Error why);
   Result<void> turn();
   void wait();
   Result<void> heed(const std::vector<int>& signals);
@@ -79,6 +80,7 @@ class SearchRun {
   std::list<RunningTrial> running_;
   std::deque<tuning::TunerAction> actions_;  // Actions of the tuner that are still to be carried out.
   bool carries_out_ = false;
+  std::optional<Error> shortage_{};  // Why the search has ended early although no signal came.
   std::vector<std::pair<int64_t, SteadyTime>>
       held_back_;  // Trials that wait for the end of an earlier process of theirs, and when the search gives up.
   SteadyTime next_look_{};
@@ -94,6 +96,7 @@ Result<int> SearchRun::run() {
   screen_.finish(*inbox_);
   inbox_.reset();  // What follows may wait for a reader of the results, and a signal ends this process then.
   if (!done) return done.error();
+  if (shortage_) return *std::move(shortage_);
   SHOAL_TRY_VOID(journal_->check_in_place());
   if (const auto written = write_results(context_.storage, options_, tuner_); !written) {
     context_.complain(written.error().message());  // The results are printed all the same.
@@ -153,17 +156,31 @@ Result<void> SearchRun::carry_out(const tuning::TunerActions& actions) {
   return {};
 }
 
-/// Starts the process of a trial. If an earlier process of it still runs, adds the trial to held_back_ instead. If the
-/// reason why it cannot start would hold for every trial, returns an error, which ends the search.
+/// Ends the search because the machine lacks something that trials need: space, descriptors, processes. Other trials would
+/// fail for the same reason, and not because of their parameters. So this trial stays open, and the trials that run are asked
+/// to end, as by a signal to the search.
+Result<void> SearchRun::give_up(int64_t number, Error why) {
+  if (!shortage_) {
+    shortage_ = Error(why.kind(), why.message() + "; no trial has failed by this: the same command continues the search")
+                    .with_system_error(why.system_error());
+    if (!running_.empty()) say("the search has to end early: trials save a checkpoint and end");
+    if (!tuner_.was_interrupted()) SHOAL_TRY_VOID(carry_out(tuner_.interrupted(SIGTERM, steady_now())));
+  }
+  tuner_.left_open(number);
+  return {};
+}
+
+/// Starts the process of a trial. If an earlier process of it still runs, adds the trial to held_back_ instead. No reason why
+/// a trial cannot start is one of its parameters, so each ends the search: at once if it stays, else by give_up().
 Result<void> SearchRun::begin(int64_t number) {
+  // The search gave up, or a signal came, when the start of this trial was already decided.
+  if (tuner_.was_interrupted()) return tuner_.left_open(number), Result<void>();
   SHOAL_TRY_VOID(journal_->check_in_place());  // RunningTrial::start() would make a removed folder anew.
   auto running = RunningTrial::start(context_.storage, options_, file_, tuner_.trials()[size_t(number)]);
-  if (!running && exit_status(running.error().kind()) != 1) {
-    return std::move(running).error().with_context("trial " + std::to_string(number) + " cannot be started");
-  }
   if (!running) {
-    const tuning::AttemptEnd end{.status = exit_status(running.error().kind()), .error = running.error().message()};
-    return carry_out(tuner_.ended(number, end, steady_now()));
+    Error error = std::move(running).error().with_context("trial " + std::to_string(number) + " cannot be started");
+    if (is_permanent(error.kind())) return error;
+    return give_up(number, std::move(error));
   }
   if (*running) {
     tuner_.begun(number, steady_now());
@@ -179,12 +196,12 @@ Result<void> SearchRun::begin(int64_t number) {
 Result<void> SearchRun::begin_held_back() {
   const auto held_back = std::exchange(held_back_, {});
   for (const auto& [number, until] : held_back) {
-    if (tuner_.was_interrupted() || tuner_.trials()[size_t(number)].state == Trial::State::kEnding) {
-      SHOAL_TRY_VOID(carry_out(tuner_.ended(number, {.interrupted = true}, steady_now())));
+    if (tuner_.was_interrupted()) {
+      tuner_.left_open(number);
     } else if (steady_now() >= until) {
       const std::string lock = running_file(options_, number);
-      return unavailable("the old process " + holder_of(context_.storage, lock) + " of trial " + std::to_string(number) +
-                         " still runs; end it, and start the search again");
+      SHOAL_TRY_VOID(give_up(number, unavailable("the old process " + holder_of(context_.storage, lock) + " of trial " +
+                                                 std::to_string(number) + " still runs; end it")));
     } else {
       SHOAL_TRY_VOID(begin(number));
       if (!held_back_.empty() && held_back_.back().first == number) held_back_.back().second = until;
@@ -294,9 +311,10 @@ Result<void> SearchRun::end(std::list<RunningTrial>::iterator running) {
     SHOAL_TRY_VOID(carry_out(tuner_.evaluated(number, one.step, one.value, steady_now())));
   }
   bytes_of_a_trial_ = std::max(bytes_of_a_trial_, running->settled_bytes());
-  const tuning::AttemptEnd end = running->attempt_end();
+  const Result<tuning::AttemptEnd> end = running->attempt_end();
   running_.erase(running);
-  return carry_out(tuner_.ended(number, end, steady_now()));
+  if (!end) return give_up(number, end.error().with_context("the results of trial " + std::to_string(number)));
+  return carry_out(tuner_.ended(number, *end, steady_now()));
 }
 
 void SearchRun::tell(const tuning::Record& record) {

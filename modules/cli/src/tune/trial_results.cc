@@ -37,11 +37,12 @@ std::optional<std::string> last_bytes(Storage& storage, const std::string& path,
 
 }  // namespace
 
-std::optional<TrialReport> read_report(Storage& storage, const std::string& file, const std::string& metric) {
+Result<std::optional<TrialReport>> read_report(Storage& storage, const std::string& file, const std::string& metric) {
   const auto text = storage.read_all(file, kReportMaxBytes);
-  if (!text) return std::nullopt;
+  if (!text && text.error().kind() == ErrorKind::kUnavailable) return text.error();
+  if (!text) return std::optional<TrialReport>();
   const auto object = json::parse_object(*text);
-  if (!object) return std::nullopt;
+  if (!object) return std::optional<TrialReport>();
   TrialReport report;
   const auto interrupted = object->find("interrupted");
   report.interrupted = interrupted != object->end() && interrupted->is_boolean() && interrupted->get<bool>();
@@ -64,7 +65,7 @@ std::optional<TrialReport> read_report(Storage& storage, const std::string& file
   if (has_last && last->contains(metric)) {
     if (const std::optional<double> number = number_in((*last)[metric])) report.value = number;
   }
-  return report;
+  return std::optional(std::move(report));
 }
 
 std::string last_words(Storage& storage, const std::string& log, uint64_t begin) {

@@ -15,8 +15,9 @@ struct TrialReport {
   int64_t step = 0;               ///< The global step.
   std::string metrics{};          ///< The names of all metrics in the report: "accuracy, auc, loss".
 };
-/// Reads the report that a program has written to SHOAL_REPORT_FILE. Nothing if there is no readable report.
-std::optional<TrialReport> read_report(Storage& storage, const std::string& file, const std::string& metric);
+/// Reads the report that a program has written to SHOAL_REPORT_FILE. Nothing if there is no readable report. Unavailable if
+/// the report may be readable later, for example once this process has descriptors again.
+Result<std::optional<TrialReport>> read_report(Storage& storage, const std::string& file, const std::string& metric);
 
 /// Returns the last error in the log of a trial, without the prefix of its line; without an error the last line; empty for
 /// an empty log. Ignores the first `begin` bytes of the log.

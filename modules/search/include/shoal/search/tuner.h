@@ -89,11 +89,14 @@ class Tuner {
   void begun(int64_t trial, SteadyTime now);
   /// Reports an evaluation of a running trial.
   TunerActions evaluated(int64_t trial, int64_t step, double value, SteadyTime now);
-  /// Reports that the process of a trial has ended or could not be started.
+  /// Reports that the process of a trial has ended.
   TunerActions ended(int64_t trial, const AttemptEnd& end, SteadyTime now);
   /// Reports a signal to the search: running trials get the same signal, and no further trial begins. A second signal,
   /// half a second or more after the first, kills them.
   TunerActions interrupted(int signal, SteadyTime now);
+  /// Reports after interrupted() that a trial was not started, or that its results cannot be read now. The trial waits for
+  /// the next start of the search.
+  void left_open(int64_t trial);
   /// Reports that next_time() has come.
   TunerActions time_passed(SteadyTime now);
   std::optional<SteadyTime> next_time() const;
