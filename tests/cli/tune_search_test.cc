@@ -84,6 +84,27 @@ TEST_F(TuneSearch, EndsIfATrialCannotStartForAShortageAndContinuesLater) {
   }
 }
 
+/// A disk that becomes full when the results are written.
+class FullAtTheEnd final : public shoal::testing::ForwardingStorage {
+ public:
+  FullAtTheEnd() : ForwardingStorage(make_file_storage()) {}
+  Result<void> rename(const std::string& from, const std::string& to) override {
+    if (to.ends_with("trials.csv")) return path_error("rename", from, ENOSPC);
+    return disk_->rename(from, to);
+  }
+};
+
+TEST_F(TuneSearch, FailsIfItsResultsCannotBeWritten) {
+  FullAtTheEnd disk;
+  EXPECT_EQ(run(disk).value(), exit_status(ErrorKind::kUnavailable));
+  EXPECT_THAT(err_, HasSubstr("the results could not be written: cannot rename "));
+  EXPECT_THAT(out_, HasSubstr("The best of 3 trials is trial 0"));
+  EXPECT_EQ(std::filesystem::read_symlink(folder + "/s/best"), "trials/0000");  // The link does not need the table.
+  const auto sound = make_file_storage();
+  EXPECT_EQ(run(*sound).value(), 0) << err_;
+  EXPECT_TRUE(std::filesystem::exists(folder + "/s/trials.csv"));
+}
+
 TEST_F(TuneSearch, AsksTrialsThatRunToEndIfAnotherCannotStart) {
   options_.tuner.parallel = 3;
   options_.header.program = {"/bin/sh", "-c", "while :; do sleep 1; done", "sh"};

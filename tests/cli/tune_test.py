@@ -185,9 +185,14 @@ class Search(unittest.TestCase):
 
     def test_shows_results_even_if_the_link_to_the_best_cannot_be_made(self):
         (self.dir / "best" / "of all").mkdir(parents=True)
-        done = self.tune("--param", "learning-rate=0.1", "--trials", 1)
+        done = self.tune("--param", "learning-rate=0.1", "--trials", 1, status=2)
         self.assertIn("cannot make the link", done.stderr)
         self.assertIn("The best of 1 trials is trial 0", done.stdout)
+        (self.dir / "best" / "of all").rmdir()
+        (self.dir / "best").rmdir()
+        self.tune("--param", "learning-rate=0.1", "--trials", 1)
+        self.assertTrue((self.dir / "best" / "export.json").exists())
+        self.check_each_trial_once(1)
 
     def test_ends_with_an_error_once_its_folder_is_removed(self):
         program = self.folder / "program.py"

@@ -72,14 +72,16 @@ void print_text(Context& context, const TuneOptions& options, const tuning::Tune
 }  // namespace
 
 Result<void> write_results(Storage& storage, const TuneOptions& options, const tuning::Tuner& tuner) {
-  SHOAL_TRY_VOID(
-      storage.write_atomically(join_path(options.folder, "trials.csv"), trials_csv(tuner, options.header.space)));
+  Result<void> written =
+      storage.write_atomically(join_path(options.folder, "trials.csv"), trials_csv(tuner, options.header.space));
   const Trial* const best = tuner.best();
-  if (!best) return {};
+  if (!best) return written;
   const std::string folder = trial_folder(options, best->number);
   const std::string target = newest_export_of_run(storage, folder).value_or(folder);
   // The link is relative, so that the folder can be moved.
-  return replace_link(target.substr(join_path(options.folder, "").size()), join_path(options.folder, "best"));
+  Result<void> linked =
+      replace_link(target.substr(join_path(options.folder, "").size()), join_path(options.folder, "best"));
+  return written ? linked : written;
 }
 
 int print_results(Context& context, const TuneOptions& options, const tuning::Tuner& tuner) {

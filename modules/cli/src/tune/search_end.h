@@ -7,7 +7,7 @@
 
 namespace shoal::cli::tune {
 
-/// Writes DIR/trials.csv and DIR/best. Returns the errors of writing.
+/// Writes DIR/trials.csv and DIR/best, the second also if the first fails. Returns the first error.
 Result<void> write_results(Storage& storage, const TuneOptions& options, const tuning::Tuner& tuner);
 
 /// Prints a table, the best trial and how to use it, or one object with --json. Returns the exit status: 0; 143 if a signal

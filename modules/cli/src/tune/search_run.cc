@@ -98,10 +98,12 @@ Result<int> SearchRun::run() {
   if (!done) return done.error();
   if (shortage_) return *std::move(shortage_);
   SHOAL_TRY_VOID(journal_->check_in_place());
-  if (const auto written = write_results(context_.storage, options_, tuner_); !written) {
-    context_.complain(written.error().message());  // The results are printed all the same.
-  }
-  return print_results(context_, options_, tuner_);
+  const Result<void> written = write_results(context_.storage, options_, tuner_);
+  const int status = print_results(context_, options_, tuner_);  // Also if they could not be written.
+  if (written) return status;
+  context_.complain("the results could not be written: " + written.error().message() +
+                    "; once this is mended, the same command writes them");
+  return status == 0 ? exit_status(written.error().kind()) : status;
 }
 
 Result<void> SearchRun::prepare() {

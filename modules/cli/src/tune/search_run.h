@@ -6,7 +6,8 @@
 
 namespace shoal::cli::tune {
 
-/// Runs until the search is done or a signal has ended it. Returns the exit status. An error says that the folder holds
+/// Runs until the search is done or a signal has ended it. Returns the exit status of print_results(); if that is 0 and the
+/// results could not be written, the status of that error. An error says that the folder holds
 /// another search, that another process searches in it, that the journal is damaged or cannot be written, that the folder
 /// was removed while the search ran, that the program does not exist, or that the machine lacks what a trial needs to start
 /// (Unavailable). After such an error the same search can continue, and no trial has failed because of it.
