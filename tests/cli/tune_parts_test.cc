@@ -149,6 +149,7 @@ TEST_F(TrialAttempts, SayWhichSignalEndedThem) {
 TEST_F(TrialAttempts, SayWhyTheyFailed) {
   EXPECT_EQ(run("echo 'error: no data'; exit 2").error, "no data");
   EXPECT_EQ(run("exit 7").error, "it ended with status 7");
+  EXPECT_EQ(run("printf 'error: \\033[2Jno data\\302\\233\\n'; exit 2").error, "\uFFFD[2Jno data\uFFFD");
   EXPECT_THAT(run("exit 0").error, HasSubstr("there is no metric loss (--metric); it has reported nothing"));
   const tuning::AttemptEnd interrupted = run("echo '{\"interrupted\": true}' > $SHOAL_REPORT_FILE");
   EXPECT_TRUE(interrupted.interrupted);

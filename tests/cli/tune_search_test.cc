@@ -105,6 +105,17 @@ TEST_F(TuneSearch, FailsIfItsResultsCannotBeWritten) {
   EXPECT_TRUE(std::filesystem::exists(folder + "/s/trials.csv"));
 }
 
+TEST_F(TuneSearch, PrintsNoControlCharactersOfParameters) {
+  options_.header.space = tuning::Space::create({tuning::parse_parameter("x=a\x1b[2J|b\u009b").value()}).value();
+  const auto sound = make_file_storage();
+  EXPECT_EQ(run(*sound).value(), 0) << err_;
+  EXPECT_THAT(err_, HasSubstr("trial 0: x a\uFFFD[2J\n"));
+  EXPECT_THAT(out_, HasSubstr("x a [2J\n"));
+  EXPECT_THAT(out_, HasSubstr("x b\uFFFD\n"));
+  EXPECT_THAT(out_, HasSubstr(", x a\uFFFD[2J\n"));
+  EXPECT_THAT(out_ + err_, ::testing::Not(::testing::AnyOf(HasSubstr("\x1b"), HasSubstr("\u009b"))));
+}
+
 TEST_F(TuneSearch, AsksTrialsThatRunToEndIfAnotherCannotStart) {
   options_.tuner.parallel = 3;
   options_.header.program = {"/bin/sh", "-c", "while :; do sleep 1; done", "sh"};

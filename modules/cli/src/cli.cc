@@ -5,6 +5,7 @@
 #include <string_view>
 
 #include "commands.h"
+#include "safe_text.h"
 #include "shoal/arguments/command.h"
 #include "shoal/base/environment.h"
 #include "shoal/base/nearest_text.h"
@@ -12,7 +13,7 @@
 
 namespace shoal::cli {
 
-void Context::complain(std::string_view sentence) const { err << name << ": " << sentence << '\n'; }
+void Context::complain(std::string_view sentence) const { err << name << ": " << clean_lines(sentence) << '\n'; }
 
 namespace {
 
@@ -78,8 +79,8 @@ int cli_main(int argc, const char* const* argv, const ReadInput& in, TextOutput&
   const bool has_error = reading.error && !reading.help && !reading.version;
   if (has_error || !reading.unexpected.empty()) {
     err << self.name << ": "
-        << (has_error ? reading.error->message() + "; " + reading.named->full_name() + " --help says more"
-                      : unexpected(reading, own_words < argc, self))
+        << clean_lines(has_error ? reading.error->message() + "; " + reading.named->full_name() + " --help says more"
+                                 : unexpected(reading, own_words < argc, self))
         << '\n';
     return exit_status(ErrorKind::kInvalidArgument);
   }

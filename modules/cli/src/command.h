@@ -27,7 +27,7 @@ struct Context {
   bool program_is_own = false;         ///< True: program[0] is the program that runs now, added by cli_main().
   std::string name = "shoal";          ///< The name of the program that these commands belong to.
 
-  /// Writes one sentence to `err`.
+  /// Writes one sentence to `err`. The sentence may have text of files or of other processes: clean_lines() is applied.
   void complain(std::string_view sentence) const;
 };
 

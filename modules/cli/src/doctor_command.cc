@@ -7,6 +7,7 @@
 
 #include "command.h"
 #include "json_out.h"
+#include "safe_text.h"
 #include "shoal/arguments/command.h"
 #include "shoal/backends/backend.h"
 #include "shoal/backends/portable.h"
@@ -312,7 +313,7 @@ void print_lines(const Context& context, const std::vector<Finding>& findings) {
   for (const Finding& finding : findings) width = std::max(width, finding.about.size());
   for (const Finding& finding : findings) {
     context.out << finding.about << std::string(width - finding.about.size() + 2, ' ')
-                << (finding.fine() ? "fine  " : "look  ") << finding.text << '\n';
+                << (finding.fine() ? "fine  " : "look  ") << clean_lines(finding.text) << '\n';
     if (!finding.fine()) context.out << std::string(width + 8, ' ') << "-> " << finding.advice << '\n';
   }
 }

@@ -2,12 +2,31 @@
 #include "json_out.h"
 
 #include <algorithm>
+#include <cstdint>
 #include <utility>
+
+#include "shoal/base/format.h"
 
 namespace shoal::cli {
 namespace {
 
-std::string in_one_line(const Json& json) { return shoal::json::text_of(json); }
+/// JSON need not escape DEL and U+0080 to U+009F, but some terminals obey them. Returns the same JSON with escapes for them.
+/// They can only be in the strings of `json`, since all else in JSON is ASCII without controls.
+std::string with_escapes(const std::string& json) {
+  std::string escaped;
+  for (size_t i = 0; i < json.size(); ++i) {
+    const bool is_c1 = json[i] == '\xc2' && i + 1 < json.size() && uint8_t(json[i + 1]) < 0xa0;
+    if (is_c1) ++i;
+    if (is_c1 || json[i] == '\x7f') {
+      escaped += formatted("\\u%04x", unsigned(uint8_t(json[i])));
+    } else {
+      escaped += json[i];
+    }
+  }
+  return escaped;
+}
+
+std::string in_one_line(const Json& json) { return with_escapes(shoal::json::text_of(json)); }
 
 /// Writes JSON with indentation. Lists of numbers and words stay on one line.
 void write_indented(TextOutput& out, const Json& json, size_t depth) {
@@ -37,7 +56,7 @@ Json unix_seconds(WallTime time) {
 
 bool print_line(TextOutput& out, const Json& json) {
   const std::optional<std::string> text = shoal::json::utf8_text_of(json);
-  out << (text ? *text : in_one_line(json)) << '\n';
+  out << (text ? with_escapes(*text) : in_one_line(json)) << '\n';
   return text.has_value();
 }
 

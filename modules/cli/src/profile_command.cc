@@ -4,6 +4,7 @@
 
 #include "command.h"
 #include "exports.h"
+#include "safe_text.h"
 #include "shoal/arguments/command.h"
 #include "shoal/base/environment.h"
 #include "shoal/estimator/exported_model.h"
@@ -22,7 +23,7 @@ Result<int> profile_export(Context& context, const ProfileArguments& arguments) 
   SHOAL_TRY(const std::string folder, find_export(context.storage, arguments.folder));
   const auto measure = [&] { return load_exported_model(folder, arguments.runtime)->profile(arguments.options); };
   SHOAL_TRY(const backends::Profile profile, call_user("profile", measure));
-  context.out << (arguments.table ? to_table(profile) : to_json(profile) + "\n");
+  context.out << (arguments.table ? clean_lines(to_table(profile)) : to_json(profile) + "\n");
   return 0;
 }
 

@@ -3,13 +3,21 @@
 
 #include <algorithm>
 #include <cstdint>
+#include <utility>
+
+#include "safe_text.h"
 
 namespace shoal::cli {
 namespace {
 
-std::string padded(std::string text, size_t width, bool right) {
+/// Replaces each control character of ASCII by a space, and other characters that a terminal obeys as clean_text() does.
+std::string clean_cell(std::string text) {
   std::replace_if(
       text.begin(), text.end(), [](char c) { return uint8_t(c) < 0x20 || c == 0x7f; }, ' ');
+  return clean_text(text);
+}
+
+std::string padded(const std::string& text, size_t width, bool right) {
   const std::string space(width - std::min(width, characters_in(text)), ' ');
   return right ? space + text : text + space;
 }
@@ -34,7 +42,11 @@ std::string fitted_line(std::string line, int columns) {
   return line;
 }
 
-std::vector<std::string> text_table(const std::vector<TextColumn>& table, int columns) {
+std::vector<std::string> text_table(std::vector<TextColumn> table, int columns) {
+  for (TextColumn& column : table) {
+    column.title = clean_cell(std::move(column.title));
+    for (std::string& cell : column.cells) cell = clean_cell(std::move(cell));
+  }
   std::vector<std::string> lines(1 + (table.empty() ? 0 : table.front().cells.size()));
   for (const TextColumn& column : table) {
     size_t widest = characters_in(column.title);

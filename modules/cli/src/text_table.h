@@ -31,8 +31,9 @@ size_t characters_in(std::string_view text);
 size_t byte_behind(std::string_view text, size_t begin, size_t characters);
 
 /// Returns a line of titles and a line for each row. Each line is shorter than a terminal of `columns` characters, because
-/// a full line would wrap. A character that moves the cursor becomes a space.
-std::vector<std::string> text_table(const std::vector<TextColumn>& table, int columns);
+/// a full line would wrap. A control character of ASCII becomes a space, and each other character
+/// that clean_text() refuses becomes U+FFFD.
+std::vector<std::string> text_table(std::vector<TextColumn> table, int columns);
 
 /// Returns as much of a line as fits, without cutting a UTF-8 character in two, and without spaces at the end.
 std::string fitted_line(std::string line, int columns);

@@ -5,6 +5,7 @@
 #include "data/data_commands.h"
 #include "data/field_json.h"
 #include "json_out.h"
+#include "safe_text.h"
 #include "shoal/arguments/command.h"
 
 namespace shoal::cli {
@@ -47,7 +48,7 @@ Json json_of(const OpenedFile& file, const FieldSummaries& found) {
 }
 
 void print_text(TextOutput& out, const OpenedFile& file, const FieldSummaries& found) {
-  out << file.path << ": " << file.format << ", " << found.records() << " records";
+  out << clean_text(file.path) << ": " << file.format << ", " << found.records() << " records";
   if (file.csv && file.csv->separator != ',') out << ", separator " << shown(std::string(1, file.csv->separator));
   if (file.csv && !file.csv->has_header) out << ", no header";
   out << '\n';

@@ -5,6 +5,7 @@
 #include "data/data_commands.h"
 #include "data/picture.h"
 #include "json_out.h"
+#include "safe_text.h"
 #include "shoal/arguments/command.h"
 #include "shoal/base/random.h"
 #include "shoal/data/images.h"
@@ -123,7 +124,7 @@ Result<int> sample(Context& context, const SampleArguments& arguments) {
   for (const auto& [number, place] : order) {
     const Sampled& one = sampled[place];
     if (!arguments.json) {
-      context.out << "record " << number << (arguments.files.size() > 1 ? " (" + one.path + ")" : "") << '\n';
+      context.out << "record " << number << (arguments.files.size() > 1 ? " (" + clean_text(one.path) + ")" : "") << '\n';
       for (const Cell& cell : one.cells) print_cell(context.out, cell, context.terminals.columns);
       continue;
     }

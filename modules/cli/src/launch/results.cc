@@ -3,6 +3,7 @@
 
 #include <algorithm>
 
+#include "safe_text.h"
 #include "shoal/base/format.h"
 #include "shoal/json/text.h"
 
@@ -135,7 +136,7 @@ std::string results_text(const JobResults& results) {
     if (is_of_training(name) || !value.is_primitive()) continue;
     std::string shown = value.is_string() ? value.get<std::string>() : json::text_of(value);
     if (value.is_number_float()) shown = formatted("%.4g", value.get<double>());
-    text.append(text.empty() ? ": " : ", ").append(name).append(" ").append(shown);
+    text.append(text.empty() ? ": " : ", ").append(clean_text(name)).append(" ").append(clean_text(shown));
   }
   if (results.json.contains(kInterrupted) && results.json.contains(kStep)) {
     return "Interrupted at global step " + json::text_of(results.json[kStep]) +

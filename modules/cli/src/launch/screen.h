@@ -11,6 +11,7 @@
 #include "launch/inbox.h"
 #include "launch/live_table.h"
 #include "launch/prompt_stream.h"
+#include "safe_text.h"
 #include "shoal/base/time.h"
 #include "shoal/cli/text_output.h"
 
@@ -29,8 +30,9 @@ class Screen {
   /// the streams change then.
   TextOutput& output();
   TextOutput& errors();
-  /// Writes a line of the command's own.
-  void say(const std::string& text) { errors() << "[" + name_ + "] " + text + "\n"; }
+  /// Writes a line of the command's own. It may have text of tasks and files: clean_lines() is applied. The output of tasks
+  /// itself goes to output() and errors() as it is, since programs may colour it.
+  void say(const std::string& text) { errors() << "[" + name_ + "] " + clean_lines(text) + "\n"; }
   /// The stream for the command's results: standard output.
   TextOutput& results() { return out().lines(); }
 

@@ -1,16 +1,16 @@
 // SPDX-License-Identifier: Apache-2.0
 #pragma once
-/// Makes names from outside (folders, tags) safe for pictures and terminals.
+/// Fits names from outside (folders, tags) into pictures and terminals.
 #include <cstddef>
 #include <string>
 #include <string_view>
 
+#include "safe_text.h"
 #include "text_table.h"
 
 namespace shoal::cli::plot {
 
-/// Returns `text` in UTF-8, with U+FFFD for each character that moves a cursor or that XML forbids.
-std::string clean_text(std::string_view text);
+using cli::clean_text;
 
 /// Returns at most `characters` characters of `text`. A longer text becomes "…" and its end, since names differ at their
 /// ends.

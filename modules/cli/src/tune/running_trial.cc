@@ -8,6 +8,7 @@
 
 #include "launch/inbox.h"
 #include "launch/policy.h"
+#include "safe_text.h"
 #include "shoal/base/utc_text.h"
 #include "tune/trial_command.h"
 #include "tune/trial_results.h"
@@ -117,6 +118,8 @@ Result<tuning::AttemptEnd> RunningTrial::attempt_end() {
         report && !report->metrics.empty() ? "it has reported " + report->metrics : "it has reported nothing";
     end.error = "there is no metric " + options_->header.metric + " (--metric); " + there;
   }
+  end.error =
+      clean_text(end.error);  // It may have words of the program, and goes to the journal, trials.csv and terminals.
   return end;
 }
 

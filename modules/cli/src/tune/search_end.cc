@@ -5,6 +5,7 @@
 
 #include "json_out.h"
 #include "launch/job_tasks.h"
+#include "safe_text.h"
 #include "shoal/base/error.h"
 #include "shoal/estimator/export_names.h"
 #include "shoal/json/values.h"
@@ -61,8 +62,8 @@ void print_text(Context& context, const TuneOptions& options, const tuning::Tune
   const Trial* const best = tuner.best();
   if (!best) return;
   context.out << "The best of " << tuner.trials().size() << " trials is trial " << best->number << ": "
-              << options.header.metric << " " << tuning::text_of(*best->value) << " at step " << best->step << ", "
-              << tuning::text_of(best->parameters) << "\n";
+              << clean_text(options.header.metric) << " " << tuning::text_of(*best->value) << " at step " << best->step
+              << ", " << clean_text(tuning::text_of(best->parameters)) << "\n";
   const std::string link = launch::shell_word(join_path(options.folder, "best"));
   const bool has_export = newest_export_of_run(context.storage, trial_folder(options, best->number)).has_value();
   context.out << (has_export ? "Its newest export is " + link + ": " + context.name + " predict " + link + " FILE\n"
