@@ -376,6 +376,41 @@ TEST_F(MultiHeads, ServeTheFirst) {
                           "bare: p=bare/p", "predict: size/predictions=size/predictions bare/p=bare/p"));
 }
 
+/// A user's own head with signatures of its own.
+class Signing final : public Head {
+ public:
+  explicit Signing(std::vector<std::string> names) : names_(std::move(names)) {}
+  std::string_view name() const override { return "own"; }
+  int64_t logits_dimension() const override { return 1; }
+  HeadOutput describe(const HeadInput& head_input) const override {
+    HeadOutput output;
+    for (const std::string& name : names_) {
+      output.predictions.emplace_back(name, head_input.logits);
+      output.signatures.push_back({name, {{"y", name}}});
+    }
+    return output;
+  }
+
+ private:
+  std::vector<std::string> names_;
+};
+
+TEST_F(MultiHeads, ServeTheFirstWhateverItsSignaturesAreCalled) {
+  const auto served = [&](const char* name, std::vector<std::string> signatures_of_first) {
+    const auto head = multi_head({std::make_shared<Signing>(std::move(signatures_of_first)), size_});
+    return signatures(build(*head, Mode::kPredict, input(name, DType::kFloat32, {2})));
+  };
+  EXPECT_THAT(
+      served("a", {"one"}),
+      ElementsAre("serving_default: y=own/one", "own: y=own/one", "own/one: y=own/one", "size: outputs=size/predictions",
+                  "size/regression: outputs=size/predictions", "size/predict: predictions=size/predictions",
+                  "predict: own/one=own/one size/predictions=size/predictions"));
+  EXPECT_THAT(served("b", {"one", "serving_default"}),
+              testing::IsSupersetOf(
+                  {"serving_default: y=own/serving_default", "own: y=own/serving_default", "own/one: y=own/one"}));
+  EXPECT_EQ(served("c", {"one", "serving_default"})[0], "serving_default: y=own/serving_default");
+}
+
 TEST_F(MultiHeads, RegularizationCountsOnce) {
   Graph graph;
   const Value x = graph.input("x", DType::kFloat32, {batch_, 2});

@@ -1,4 +1,5 @@
 // SPDX-License-Identifier: Apache-2.0
+#include <algorithm>
 #include <cmath>
 #include <set>
 
@@ -113,14 +114,23 @@ class MultiHead final : public Head {
       described.signatures = {predict_signature(described)};
       described.signatures[0].name = std::string(kDefaultSignature);
     }
-    const bool first = output.signatures.empty();
     for (ExportSignature& signature : described.signatures) {
       for (auto& [name, key] : signature.outputs) key = head + "/" + key;
-      const bool is_default = signature.name == kDefaultSignature;
-      if (is_default && first) output.signatures.push_back(signature);
-      signature.name = is_default ? head : head + "/" + signature.name;
-      output.signatures.push_back(std::move(signature));
     }
+    const ExportSignature& served = default_of(described.signatures);
+    if (output.signatures.empty()) output.signatures.push_back({std::string(kDefaultSignature), served.outputs});
+    output.signatures.push_back({head, served.outputs});
+    for (ExportSignature& signature : described.signatures) {
+      if (signature.name == kDefaultSignature) continue;
+      output.signatures.push_back({head + "/" + signature.name, std::move(signature.outputs)});
+    }
+  }
+
+  /// The signature for calls that name none: the one of the default's name or, in a head of a user's own that gives no
+  /// signature this name, the first.
+  static const ExportSignature& default_of(const std::vector<ExportSignature>& signatures) {
+    const auto found = std::ranges::find(signatures, kDefaultSignature, &ExportSignature::name);
+    return found == signatures.end() ? signatures.front() : *found;
   }
 
   std::vector<std::shared_ptr<const Head>> heads_;
