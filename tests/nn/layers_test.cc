@@ -208,6 +208,17 @@ TEST_F(Conv2d, GoesTheOtherWay) {
   EXPECT_EQ(variable("conv2d_transpose_1/kernel").shape, (Shape{6, 2, 3, 3}));
 }
 
+TEST_F(Conv2d, RefusesSizesThatNoMachineHolds) {
+  constexpr int64_t kHuge = (int64_t(1) << 32) + 3;  // Truncated to an int it is 3; its square overflows an int64_t.
+  EXPECT_EQ(Extent(kHuge).height, kHuge);
+  const Value x = graph_.input("huge", DType::kFloat32, {batch_, 8, 8, 2});
+  const auto refused = HasSubstr("it has more bytes than any machine");
+  EXPECT_THAT(raised([&] { conv2d(x, {.filters = 1, .kernel = kHuge}); }), refused);
+  EXPECT_THAT(raised([&] { conv2d_transpose(x, {.filters = 1, .kernel = kHuge}); }), refused);
+  EXPECT_THAT(raised([&] { depthwise_conv2d(x, {.multiplier = (int64_t(1) << 62) + 1}); }),
+              HasSubstr("multiplier is 4611686018427387905, and 2 times"));
+}
+
 TEST_F(Conv2d, RefusesGroupsAndDilationsThatDoNotFit) {
   const Value x = images(4, 4, 6);
   EXPECT_THAT(raised([&] { conv2d(x, {.filters = 4, .groups = 4}); }),

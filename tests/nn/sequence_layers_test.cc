@@ -178,6 +178,19 @@ TEST_F(MultiHeadAttention, MixesTheValuesOfAMemory) {
   EXPECT_NEAR(runner.number(y, feeds), 0.1f * (p * 5 - (1 - p) * 10), 1e-5);
 }
 
+TEST_F(SequenceLayers, RefuseSizesWhoseProductsOverflow) {
+  constexpr int64_t kQuarter = (int64_t(1) << 62) + 1;  // 4 * kQuarter is 4, and 3 * kQuarter is negative, modulo 2^64.
+  const Value x = sequences(4);
+  EXPECT_THAT(raised([&] { lstm(x, {.units = kQuarter}); }), HasSubstr("lstm: units is 4611686018427387905, and 4 times"));
+  EXPECT_THAT(raised([&] { gru(x, {.units = kQuarter}); }), HasSubstr("gru: units is 4611686018427387905, and 3 times"));
+  EXPECT_THAT(raised([&] { multi_head_attention(x, {.heads = 4, .head_size = kQuarter}); }),
+              HasSubstr("attention: head_size is 4611686018427387905, and 4 times"));
+  EXPECT_THAT(raised([&] { multi_head_attention(x, x, {.heads = 4, .head_size = kQuarter}); }), HasSubstr("and 4 times"));
+  EXPECT_THAT(raised([&] { multi_head_attention(x, {.heads = 1, .head_size = kQuarter}); }),
+              HasSubstr("the size of all heads is 4611686018427387905, and 3 times"));
+  EXPECT_EQ(variables(), "");
+}
+
 TEST_F(MultiHeadAttention, RefusesWhatDoesNotFit) {
   const Value x = sequences(4);
   EXPECT_THAT(raised([&] { multi_head_attention(x, {}); }), HasSubstr("attention: heads is 0"));

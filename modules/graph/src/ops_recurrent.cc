@@ -24,7 +24,8 @@ Result<Sizes> sizes_of(const ValueType& gates, std::string_view gates_name, cons
   SHOAL_TRY_VOID(expect_float_rank(gates, 3, gates_name));
   SHOAL_TRY_VOID(expect_float_rank(kernel, 2, "recurrent_kernel"));
   const Dim &rows = kernel.shape[0], &units = kernel.shape[1];
-  if (rows.is_symbol() || units.is_symbol() || rows.size() != gate_count * units.size()) {
+  // The test divides instead of multiplying, since a kernel that is no variable may have any size, and a product would overflow.
+  if (rows.is_symbol() || units.is_symbol() || rows.size() % gate_count != 0 || rows.size() / gate_count != units.size()) {
     return invalid_argument("recurrent_kernel " + to_string(kernel.shape) + " must be [" + std::to_string(gate_count) +
                             " * units, units]");
   }

@@ -7,6 +7,7 @@
 namespace shoal::nn {
 namespace {
 
+/// Checks the options and returns the size of one head.
 int64_t checked_head_size(Value x, const MultiHeadAttentionOptions& options) {
   check_input(options.name, x, 3, "[batch, time, features]");
   check_positive(options.name, "heads", options.heads);
@@ -21,6 +22,11 @@ int64_t checked_head_size(Value x, const MultiHeadAttentionOptions& options) {
                            std::to_string(features) + " features of the input; give head_size"));
   }
   return features / options.heads;
+}
+
+/// Checks the options and returns the size of all heads together.
+int64_t checked_size(Value x, const MultiHeadAttentionOptions& options) {
+  return multiple(options.name, "head_size", options.heads, checked_head_size(x, options));
 }
 
 /// Adds a dense layer with `units` outputs in scope `name`. Its kernel consists of `parts` projections of equal size, for
@@ -51,14 +57,14 @@ ops::AttentionOptions attention_options(const MultiHeadAttentionOptions& options
 }  // namespace
 
 Value multi_head_attention(Value x, const MultiHeadAttentionOptions& options) {
-  const int64_t size = options.heads * checked_head_size(x, options);
+  const int64_t size = checked_size(x, options);
   const auto scope = x.graph().scope(options.name);
-  const Value projections = project(x, 3 * size, 3, "projections", options);
+  const Value projections = project(x, multiple(options.name, "the size of all heads", 3, size), 3, "projections", options);
   return project_result(ops::self_attention(projections, attention_options(options)).result, x, options);
 }
 
 Value multi_head_attention(Value x, Value memory, const MultiHeadAttentionOptions& options) {
-  const int64_t size = options.heads * checked_head_size(x, options);
+  const int64_t size = checked_size(x, options);
   check_input(options.name, memory, 3, "[batch, positions, features]");
   check_positive(options.name, "the number of features of the memory", fixed_size(options.name, memory, 2));
   const auto scope = x.graph().scope(options.name);

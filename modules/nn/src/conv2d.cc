@@ -57,8 +57,8 @@ ConvWeights add_weights(Graph& graph, const Shape& kernel, Fans fans, int64_t fi
 }
 
 /// The fans of filters that use only the channels of their group.
-Fans fans_of_groups(int64_t channels, int64_t filters, int64_t groups, int64_t window) {
-  return {.in = double(channels / groups) * double(window), .out = double(filters / groups) * double(window)};
+Fans fans_of_groups(int64_t channels, int64_t filters, int64_t groups, double window) {
+  return {.in = double(channels / groups) * window, .out = double(filters / groups) * window};
 }
 
 }  // namespace
@@ -71,7 +71,8 @@ Value conv2d(Value x, const Conv2dOptions& options) {
   Graph& graph = x.graph();
   const auto scope = graph.scope(options.name);
   const Shape shape{options.filters, channels / groups, options.kernel.height, options.kernel.width};
-  const Fans fans = fans_of_groups(channels, options.filters, groups, options.kernel.height * options.kernel.width);
+  const Fans fans =
+      fans_of_groups(channels, options.filters, groups, double(options.kernel.height) * double(options.kernel.width));
   const ConvWeights weights = add_weights(graph, shape, fans, options.filters, options);
   const Value y = ops::conv2d(x, weights.kernel, weights.bias,
                               {.strides = options.strides.sizes(),
@@ -85,7 +86,7 @@ Value depthwise_conv2d(Value x, const DepthwiseConv2dOptions& options) {
   check_input(options.name, x, 4, "[batch, height, width, channels]");
   check_positive(options.name, "multiplier", options.multiplier);
   const int64_t channels = fixed_size(options.name, x, 3);
-  return conv2d(x, {.filters = channels * options.multiplier,
+  return conv2d(x, {.filters = multiple(options.name, "multiplier", channels, options.multiplier),
                     .kernel = options.kernel,
                     .strides = options.strides,
                     .padding = options.padding,
@@ -109,7 +110,7 @@ Value conv1d(Value x, const Conv1dOptions& options) {
   Graph& graph = x.graph();
   const auto scope = graph.scope(options.name);
   const Shape shape{options.filters, channels / groups, options.kernel};
-  const Fans fans = fans_of_groups(channels, options.filters, groups, options.kernel);
+  const Fans fans = fans_of_groups(channels, options.filters, groups, double(options.kernel));
   const ConvWeights weights = add_weights(graph, shape, fans, options.filters, options);
   const Value y =
       ops::conv1d(x, weights.kernel, weights.bias,
@@ -125,7 +126,8 @@ Value conv2d_transpose(Value x, const Conv2dTransposeOptions& options) {
   Graph& graph = x.graph();
   const auto scope = graph.scope(options.name);
   const Shape shape{channels, options.filters / groups, options.kernel.height, options.kernel.width};
-  const Fans fans = fans_of_groups(channels, options.filters, groups, options.kernel.height * options.kernel.width);
+  const Fans fans =
+      fans_of_groups(channels, options.filters, groups, double(options.kernel.height) * double(options.kernel.width));
   const ConvWeights weights = add_weights(graph, shape, fans, options.filters, options);
   const Value y = ops::conv2d_transpose(x, weights.kernel, weights.bias,
                                         {.strides = options.strides.sizes(),

@@ -73,6 +73,13 @@ int64_t fixed_size(std::string_view layer, Value x, int axis) {
   return dim.size();
 }
 
+int64_t multiple(std::string_view layer, std::string_view option, int64_t factor, int64_t value) {
+  int64_t product = 0;
+  if (!__builtin_mul_overflow(factor, value, &product)) return product;
+  raise(invalid_argument(std::string(layer) + ": " + std::string(option) + " is " + std::to_string(value) + ", and " +
+                         std::to_string(factor) + " times as much is more than any machine holds; make it smaller"));
+}
+
 void check_positive(std::string_view layer, std::string_view option, int64_t value) {
   if (value >= 1) return;
   raise(invalid_argument(std::string(layer) + ": " + std::string(option) + " is " + std::to_string(value) +

@@ -28,6 +28,9 @@ void check_input(std::string_view layer, Value x, int rank, std::string_view sha
 void check_rank_min(std::string_view layer, Value x, int rank, std::string_view shape);
 /// Returns the size of an axis; raises InvalidArgument if the size is a symbol.
 int64_t fixed_size(std::string_view layer, Value x, int axis);
+/// Returns factor * value, both >= 0; raises InvalidArgument, with the name of the option that has the value, if no int64_t
+/// holds it. (The graph refuses products that an int64_t holds and that are too large for a variable.)
+int64_t multiple(std::string_view layer, std::string_view option, int64_t factor, int64_t value);
 /// Raises InvalidArgument unless value >= 1.
 void check_positive(std::string_view layer, std::string_view option, int64_t value);
 

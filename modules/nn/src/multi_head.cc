@@ -22,6 +22,11 @@ class MultiHead final : public Head {
       if (head->name().empty()) refuse("one of the heads has no name; labels and metrics are known by it");
       if (!names.insert(head->name()).second) refuse("two heads have the name \"" + std::string(head->name()) + "\"");
     }
+    int64_t sum = 0;
+    for (const auto& head : heads_) {
+      if (__builtin_add_overflow(sum, head->logits_dimension(), &sum))
+        refuse("the heads have more logits than any machine holds");
+    }
     check_weights();
   }
 

@@ -28,7 +28,7 @@ void check(Value x, const Options& options) {
 template <class Options>
 Weights add_weights(Value x, int64_t gates, const Options& options) {
   Graph& graph = x.graph();
-  const int64_t rows = gates * options.units;
+  const int64_t rows = multiple(options.name, "units", gates, options.units);
   const Shape kernel{rows, x.shape()[2].size()}, recurrent{rows, options.units};
   Weights weights;
   weights.kernel = add_weight(graph, "kernel", kernel, fans_of(kernel),

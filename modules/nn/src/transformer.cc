@@ -27,7 +27,8 @@ Value position_embedding(Value x, const PositionEmbeddingOptions& options) {
 Value transformer_block(Value x, Mode mode, const TransformerBlockOptions& options) {
   check_input(options.name, x, 3, "[batch, time, features]");
   const int64_t features = fixed_size(options.name, x, 2);
-  const int64_t units = options.feed_forward_units == 0 ? 4 * features : options.feed_forward_units;
+  const int64_t units = options.feed_forward_units == 0 ? multiple(options.name, "the number of features", 4, features)
+                                                        : options.feed_forward_units;
   const auto scope = x.graph().scope(options.name);
   const Value attended = multi_head_attention(layer_norm(x, {.trainable = options.trainable}),
                                               {.heads = options.heads,

@@ -12,7 +12,7 @@ namespace shoal::nn {
 struct Extent {
   int64_t height = 1;
   int64_t width = 1;
-  constexpr Extent(int side) : height(side), width(side) {}  // NOLINT: a number is a square
+  constexpr Extent(int64_t side) : height(side), width(side) {}  // NOLINT: a number is a square
   constexpr Extent(int64_t height_, int64_t width_) : height(height_), width(width_) {}
   constexpr std::array<int64_t, 2> sizes() const { return {height, width}; }
   friend bool operator==(const Extent&, const Extent&) = default;
