@@ -83,6 +83,20 @@ TEST_F(Lstm, StopsAtLengthsAndRefusesThoseOutOfRange) {
   EXPECT_THAT(runner.run({y.sequence}, feeds).error().message(), HasSubstr("length 4 in row 1 is outside [0, 3]"));
 }
 
+TEST_F(SequenceLayers, RecurrencesDoNotReadBehindLengths) {
+  const Value x = sequences(1), lengths = graph_.input("lengths", DType::kInt64, {batch_});
+  const ops::Lstm long_memory = lstm(x, {.units = 1, .lengths = lengths});
+  const ops::Gru gated = gru(x, {.units = 1, .lengths = lengths});
+  GraphRunner runner(graph_, {{"batch", 1}, {"time", 3}});
+  const float nan = std::nanf("");
+  const Feeds zeros{{"x", floats(Shape{1, 3, 1}, {1, 0, 0})}, {"lengths", Tensor::of<int64_t>({1}, {1})}};
+  const Feeds nans{{"x", floats(Shape{1, 3, 1}, {1, nan, nan})}, {"lengths", Tensor::of<int64_t>({1}, {1})}};
+  for (const Value& value :
+       {long_memory.sequence, long_memory.last_hidden, long_memory.last_cell, gated.sequence, gated.last_hidden}) {
+    EXPECT_EQ(runner.floats(value, nans), runner.floats(value, zeros));
+  }
+}
+
 TEST_F(Lstm, RefusesWhatDoesNotFit) {
   const Value flat = graph_.input("flat", DType::kFloat32, {batch_, 4});
   EXPECT_THAT(raised([&] { lstm(flat, {.units = 2}); }),

@@ -2,7 +2,9 @@
 #pragma once
 /// Ops over sequences: recurrences and attention. A batch of sequences is [n, t, features]: n sequences of t positions;
 /// both may be symbols. If sequences differ in length, `lengths` gives the length of each: int64 [n], each in [0, t].
-/// Positions behind the end of a sequence are not used and get no gradient. A length out of range ends the step with
+/// Positions behind the end of a sequence are not used and get no gradient. Their elements have to be finite all the same,
+/// as the zeros of Dataset::padded_batch() are: matrix products over all positions, such as the gradient of the dense layer
+/// before a recurrence, multiply them by 0, and 0 times NaN or infinity is NaN. A length out of range ends the step with
 /// InvalidArgument, which names row and value.
 #include <string_view>
 

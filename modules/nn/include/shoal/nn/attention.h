@@ -16,7 +16,8 @@ struct MultiHeadAttentionOptions {
   int64_t head_size = 0;
   int64_t units = 0;    ///< The features of the result. 0: as many as x has.
   bool causal = false;  ///< True: position i attends to positions 0 to i only.
-  /// An int64 [batch]: how many positions of the attended sequence are valid. None: all.
+  /// An int64 [batch]: how many positions of the attended sequence are valid. None: all. Positions behind them have to be
+  /// finite: a NaN there can reach the gradients of the kernels and, as 0 times NaN, the results.
   Value lengths = {};
   bool use_bias = true;
   /// The initializer of the projections to queries, keys, values and result, each with its own fans. A projection is one

@@ -13,8 +13,10 @@
 namespace shoal::nn {
 
 struct LstmOptions {
-  int64_t units = 0;          ///< The size of the state, >= 1. There is no default.
-  Value lengths = {};         ///< An int64 [batch]: the number of valid positions of each sequence. None: all.
+  int64_t units = 0;  ///< The size of the state, >= 1. There is no default.
+  /// An int64 [batch]: the number of valid positions of each sequence. None: all. Positions behind them do not change the
+  /// results, but have to be finite: a NaN there can make the gradient of the kernel NaN.
+  Value lengths = {};
   Value initial_hidden = {};  ///< A float32 [batch, units]. None: zeros.
   Value initial_cell = {};    ///< A float32 [batch, units], given if and only if initial_hidden is.
   /// Added to the forget gate beside its bias, so that a new layer remembers. Source: Jozefowicz, Zaremba, Sutskever, "An
@@ -41,8 +43,10 @@ struct LstmOptions {
 ops::Lstm lstm(Value x, const LstmOptions& options);
 
 struct GruOptions {
-  int64_t units = 0;          ///< The size of the state, >= 1. There is no default.
-  Value lengths = {};         ///< An int64 [batch]: the number of valid positions of each sequence. None: all.
+  int64_t units = 0;  ///< The size of the state, >= 1. There is no default.
+  /// An int64 [batch]: the number of valid positions of each sequence. None: all. Positions behind them do not change the
+  /// results, but have to be finite: a NaN there can make the gradient of the kernel NaN.
+  Value lengths = {};
   Value initial_hidden = {};  ///< A float32 [batch, units]. None: zeros.
   InitializerSpec kernel_initializer = glorot_uniform();
   InitializerSpec recurrent_initializer = glorot_uniform();

@@ -37,7 +37,8 @@ struct TransformerBlockOptions {
   double dropout = 0;
   /// True: position i attends to positions 0 to i only, for models that predict the next element.
   bool causal = false;
-  /// An int64 [batch]: the number of valid positions of each sequence. None: all.
+  /// An int64 [batch]: the number of valid positions of each sequence. None: all. Positions behind them have to be finite, as
+  /// in MultiHeadAttentionOptions.
   Value lengths = {};
   Activation activation = Activation::kGelu;
   InitializerSpec kernel_initializer = glorot_uniform();
