@@ -280,5 +280,40 @@ TEST(Predict, ErrorsComeAtTheirTurnAndUnchanged) {
   EXPECT_THAT(refusal([&] { (void)estimator.predict(endless, {.hooks = {nullptr}}); }), HasSubstr("hooks"));
 }
 
+TEST(Predict, AnErrorIsTheLastResult) {
+  // The second batch has more rows than the first. The hook fails after the second batch is predicted, so rows of it are
+  // there, or before it is predicted, so only the results of the first batch are there.
+  for (const bool after : {true, false}) {
+    for (const bool single : {true, false}) {
+      Place place;
+      auto hook = std::make_shared<FunctionHook>();
+      if (after) {
+        hook->after = [](RunContext& run, const StepValues&) {
+          if (run.iterations() == 2) throw std::range_error("two");
+        };
+      } else {
+        hook->before = [](RunContext& run, StepRequest& request) {
+          if (run.iterations() == 1) request.feed("features", Tensor::zeros(DType::kFloat32, {9}));
+        };
+      }
+      const InputFn input = [] {
+        return losses({1}).concatenate(losses({2, 3, 4}).unbatch().batch(3)).concatenate(losses({5}));
+      };
+      auto predictions = place.estimator(counting_model).predict(input, {.hooks = {hook}, .yield_single_examples = single});
+      EXPECT_THAT(floats(*predictions->next()->find("twice")), ElementsAre(2));
+      const auto failed = predictions->try_next();
+      ASSERT_FALSE(failed);
+      for (int i = 0; i < 3; ++i) {
+        const auto again = predictions->try_next();
+        ASSERT_FALSE(again) << i;
+        EXPECT_EQ(again.error(), failed.error());
+      }
+      if (after) {
+        EXPECT_THROW(predictions->next(), std::range_error);
+      }
+    }
+  }
+}
+
 }  // namespace
 }  // namespace shoal::testing

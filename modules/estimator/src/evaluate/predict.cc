@@ -50,7 +50,8 @@ class LazyPredictions final : public Predictions {
   data::TensorMap results_;
   int64_t rows_ = 0;
   int64_t row_ = 0;
-  std::atomic_flag busy_;  // Set while a thread is in try_next().
+  std::optional<Error> failed_;  // The error that ended these predictions.
+  std::atomic_flag busy_;        // Set while a thread is in try_next().
 };
 
 Result<void> LazyPredictions::open(const InputFn& input_fn, const TrainedWeights* trained) {
@@ -148,7 +149,10 @@ Result<std::optional<data::TensorMap>> LazyPredictions::try_next() {
         "predict: next() was called while another call of it was under way; let one thread at a time ask, or give each "
         "thread predictions of its own");
   }
-  Result<std::optional<data::TensorMap>> result = next_result();
+  Result<std::optional<data::TensorMap>> result =
+      failed_ ? Result<std::optional<data::TensorMap>>(*failed_) : next_result();
+  if (!result)
+    failed_ = result.error();  // `results_` may be of an older batch than rows_, so nothing is read from it again.
   busy_.clear(std::memory_order_release);
   return result;
 }

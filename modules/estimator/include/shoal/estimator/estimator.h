@@ -54,7 +54,8 @@ struct PredictOptions {
 class Predictions {
  public:
   virtual ~Predictions() = default;
-  /// The next result by prediction name; nothing at the end of the input.
+  /// The next result by prediction name; nothing at the end of the input. After an error all later calls give that error
+  /// (but a call that was refused because another one was under way changes nothing).
   std::optional<data::TensorMap> next();
   virtual Result<std::optional<data::TensorMap>> try_next() = 0;
 };
