@@ -315,5 +315,24 @@ TEST(Predict, AnErrorIsTheLastResult) {
   }
 }
 
+TEST(Predict, TextPredictionsNeedIdsThatAreThere) {
+  const auto refused = [](const nn::TextPrediction& text) {
+    Place place;
+    const Estimator estimator = place.estimator([text](const Features& features, Mode mode) {
+      EstimatorSpec spec;
+      spec.mode = mode;
+      spec.predictions = {{"size", features.single()}, {"id", ops::cast(features.single(), DType::kInt64)}};
+      spec.text_predictions = {text};
+      return spec;
+    });
+    return refusal([&] { (void)estimator.predict([] { return losses({1}); }); });
+  };
+  EXPECT_THAT(refused({"name", "ids", nullptr}),
+              AllOf(HasSubstr("text prediction \"name\""), HasSubstr("\"ids\""), HasSubstr("there are: size, id")));
+  EXPECT_THAT(refused(nn::TextPrediction::of_positions("name", "ids", nullptr)), HasSubstr("there are: size, id"));
+  EXPECT_THAT(refused({"name", "other", nullptr}), HasSubstr("model_fn: text prediction"));
+  EXPECT_THAT(refused({"name", "size", nullptr}), AllOf(HasSubstr("float32"), HasSubstr("ids are int64")));
+}
+
 }  // namespace
 }  // namespace shoal::testing

@@ -41,6 +41,7 @@ Result<EstimatorSpec> spec_of(Graph& graph, const ExportDescription& description
                                         ? nn::TextPrediction::of_positions(text.name, text.source, std::move(vocabulary))
                                         : nn::TextPrediction(text.name, text.source, std::move(vocabulary)));
   }
+  if (auto checked = check_text_predictions(spec); !checked) return data_loss(checked.error().message());
   spec.export_outputs = description.signatures;
   if (auto checked = check_signatures(spec.export_outputs, spec); !checked) return data_loss(checked.error().message());
   return spec;

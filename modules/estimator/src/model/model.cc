@@ -162,6 +162,7 @@ Result<void> BuiltModel::check_predictions() const {
     return invalid_argument("model_fn: prediction \"" + name +
                             "\" is a text of the input; predictions are numbers, or names of ids (text_predictions)");
   }
+  if (auto checked = check_text_predictions(spec_); !checked) return std::move(checked).error().with_context("model_fn");
   if (auto checked = check_signatures(spec_.export_outputs, spec_); !checked) {
     return std::move(checked).error().with_context("model_fn: export_outputs");
   }

@@ -30,6 +30,23 @@ Result<void> check_signature(const nn::ExportSignature& signature, const std::ve
 
 }  // namespace
 
+Result<void> check_text_predictions(const EstimatorSpec& spec) {
+  for (const nn::TextPrediction& text : spec.text_predictions) {
+    const auto source = std::find_if(spec.predictions.begin(), spec.predictions.end(),
+                                     [&text](const auto& prediction) { return prediction.first == text.source(); });
+    if (source == spec.predictions.end()) {
+      return invalid_argument("text prediction \"" + text.key() + "\" names the ids of prediction \"" + text.source() +
+                              "\", which is not there; there are: " +
+                              comma_separated(spec.predictions, [](const auto& prediction) { return prediction.first; }));
+    }
+    if (text.by_position() || !source->second.valid() || source->second.dtype() == DType::kInt64) continue;
+    return invalid_argument("text prediction \"" + text.key() + "\" names the ids of prediction \"" + text.source() +
+                            "\", which is " + std::string(to_string(source->second.dtype())) +
+                            "; ids are int64: convert it with ops::cast()");
+  }
+  return {};
+}
+
 Result<void> check_signatures(const std::vector<nn::ExportSignature>& signatures, const EstimatorSpec& spec) {
   const std::vector<std::string> keys = prediction_keys(spec);
   std::set<std::string_view> names;
