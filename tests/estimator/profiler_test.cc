@@ -53,6 +53,40 @@ TEST(Profiler, ChangesNoBit) {
   EXPECT_EQ(tensors(with.model_dir() + "/model.ckpt-20"), tensors(without.model_dir() + "/model.ckpt-20"));
 }
 
+/// Counts the kernels of the steps that it observes.
+class KernelCounter final : public backends::KernelObserver {
+ public:
+  void run_started(const backends::CompiledProgramInfo&) override { ++runs; }
+  void kernel_started(size_t) override {}
+  void kernel_ended(size_t) override { ++kernels; }
+  void run_ended() override {}
+  int runs = 0, kernels = 0;
+};
+
+TEST(KernelObserver, SeesTheStepsThatAHookAsksForInEveryMode) {
+  Place place;
+  Estimator estimator = place.estimator(linear_model);
+  const InputFn three = [] { return line({0, 1, 2, 3, 4, 5}).batch(2); };
+  const auto observed = [](const auto& run) {
+    KernelCounter counter;
+    auto hook = std::make_shared<FunctionHook>();
+    hook->before = [&counter](RunContext& context, StepRequest& request) {
+      if (context.iterations() < 2) request.observe(counter);
+    };
+    run(hook);
+    EXPECT_GE(counter.kernels, 2);
+    return counter.runs;
+  };
+  EXPECT_EQ(observed([&](const auto& hook) { estimator.train(three, {.steps = 3, .hooks = {hook}}); }), 2);
+  EXPECT_EQ(observed([&](const auto& hook) { (void)estimator.evaluate(three, {.hooks = {hook}}); }), 2);
+  EXPECT_EQ(observed([&](const auto& hook) {
+              const auto predictions = estimator.predict(three, {.hooks = {hook}});
+              while (predictions->next()) {
+              }
+            }),
+            2);
+}
+
 TEST(Profiler, GivesWhatThereWasWhenTheRunEndsEarly) {
   Place place;
   place.estimator(linear_model)

@@ -152,7 +152,8 @@ Result<void> EvaluationRun::one_batch(data::Batch& batch) {
                                             .variables = variables,
                                             .updates = {},
                                             .weights = {1, 1},  // Epoch and version of the weights, which never change.
-                                            .key = {}});
+                                            .key = {},
+                                            .observer = request_.observer()});
   if (!ran) return in_batch(std::move(ran).error(), number, batch, input_);
   const std::span<const TensorView> fetched = program->program->fetched();
   const double loss = double(fetched[0].as<float>()[0]);
