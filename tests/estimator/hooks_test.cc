@@ -261,55 +261,6 @@ TEST(HookValues, OneNameIsOneValue) {
               HasSubstr("x"));
 }
 
-std::shared_ptr<FunctionHook> feeding(std::string input, float value) {
-  auto hook = std::make_shared<FunctionHook>();
-  hook->before = [=](RunContext&, StepRequest& request) { request.feed(input, Tensor::of<float>({1}, {value})); };
-  return hook;
-}
-
-TEST(HookFeeds, ReplaceTheInputOfTheStep) {
-  Place place;
-  auto recorder = std::make_shared<RecordingHook>();
-  auto hook = std::make_shared<FunctionHook>();
-  hook->before = [](RunContext& run, StepRequest& request) {
-    if (run.global_step() == 1) request.feed("features", Tensor::of<float>({1}, {9}));
-  };
-  place.estimator(counting_model).train([] { return losses({1, 2, 3}); }, {.steps = 3, .hooks = {hook, recorder}});
-  EXPECT_THAT(recorder->calls(), ::testing::IsSupersetOf({"after 1 (1)", "after 2 (9)", "after 3 (3)"}));
-  EXPECT_EQ(place.estimator(counting_model)
-                .evaluate(
-                    [] {
-                      return losses({1, 2});
-                    },
-                    {.hooks = {feeding("features", 5)}})
-                .at("loss"),
-            5);
-}
-
-TEST(HookFeeds, TwoOfOneInputAreRefusedByName) {
-  Place place;
-  Estimator estimator = place.estimator(counting_model);
-  EXPECT_THAT(refusal([&] {
-                estimator.train(endless, {.steps = 1, .hooks = {feeding("features", 1), feeding("features", 1)}});
-              }),
-              HasSubstr("features"));
-}
-
-TEST(HookFeeds, ThatMissEveryInputAreRefused) {
-  Place place;
-  Estimator estimator = place.estimator(counting_model);
-  EXPECT_THAT(refusal([&] { estimator.train(endless, {.steps = 1, .hooks = {feeding("feature", 1)}}); }),
-              AllOf(HasSubstr("feeds feature,"), HasSubstr("there are: features")));
-}
-
-TEST(HookFeeds, OfAnotherShapeAreRefused) {
-  Place place;
-  auto hook = std::make_shared<FunctionHook>();
-  hook->before = [](RunContext&, StepRequest& request) { request.feed("features", Tensor::zeros(DType::kFloat32, {3})); };
-  EXPECT_THAT(refusal([&] { place.estimator(counting_model).train(endless, {.steps = 1, .hooks = {hook}}); }),
-              HasSubstr("features"));
-}
-
 // The built-in hooks, tested by what they leave in the folder and in the log.
 
 TEST(SummarySaver, RecordsTheFirstStepAndThenEveryN) {

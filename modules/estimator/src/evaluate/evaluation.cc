@@ -145,8 +145,9 @@ Result<void> EvaluationRun::one_batch(data::Batch& batch) {
   SHOAL_TRY(const SymbolSizes sizes, model_.sizes_of(batch));
   SHOAL_TRY(BoundProgram * program, model_.program(sizes, request_.fetches()));
   const auto number = uint64_t(batches_) + 1;
+  SHOAL_TRY_VOID(model_.check_feeds(*program, request_.feeds()));
   if (auto fed = model_.feed(*program, batch, request_.feeds()); !fed)
-    return in_batch(std::move(fed).error(), number, batch, input_);
+    return in_batch(std::move(fed).error(), {number, batch, input_, request_.feeds()});
   SHOAL_TRY(const std::vector<backends::Pieces> variables, variables_.bind(*program->program));
   Result<void> ran = program->program->run({.inputs = program->inputs,
                                             .variables = variables,
@@ -154,7 +155,7 @@ Result<void> EvaluationRun::one_batch(data::Batch& batch) {
                                             .weights = {1, 1},  // Epoch and version of the weights, which never change.
                                             .key = {},
                                             .observer = request_.observer()});
-  if (!ran) return in_batch(std::move(ran).error(), number, batch, input_);
+  if (!ran) return in_batch(std::move(ran).error(), {number, batch, input_, request_.feeds()});
   const std::span<const TensorView> fetched = program->program->fetched();
   const double loss = double(fetched[0].as<float>()[0]);
   loss_sum_ += loss;

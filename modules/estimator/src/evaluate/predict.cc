@@ -108,7 +108,7 @@ Result<bool> LazyPredictions::next_batch() {
   SHOAL_TRY(rows_, batch_size(batch));
   row_ = 0;
   auto predicted = predictor_->predict(batch, request_, &values_);
-  if (!predicted) return with_place_of_row(std::move(predicted).error(), batch, *input_.iterator);
+  if (!predicted) return with_place_of_row(std::move(predicted).error(), batch, *input_.iterator, request_.feeds());
   results_ = *std::move(predicted);
   if (!final_values_.empty()) last_batch_ = std::move(batch);
   context_.count_iteration();

@@ -68,6 +68,7 @@ Result<data::TensorMap> Predictor::predict(data::Batch& batch, const StepRequest
   SHOAL_TRY(const int64_t size, batch_size(batch));
   SHOAL_TRY(const SymbolSizes sizes, model_->sizes_of(batch));
   SHOAL_TRY(BoundProgram * program, model_->program(sizes, request.fetches()));
+  SHOAL_TRY_VOID(model_->check_feeds(*program, request.feeds()));
   SHOAL_TRY_VOID(model_->feed(*program, batch, request.feeds()));
   SHOAL_TRY(const std::vector<backends::Pieces> variables, variables_.bind(*program->program));
   SHOAL_TRY_VOID(program->program->run({.inputs = program->inputs,

@@ -355,7 +355,7 @@ Result<void> BuiltModel::bind_sources(BoundProgram& bound) const {
 
 /// A feed whose name matches no input of the model is a mistake. A feed for an input that only this program does not use is
 /// allowed.
-Result<void> BuiltModel::check_feeds(std::span<const std::pair<std::string, Tensor>> feeds) const {
+Result<void> BuiltModel::check_feeds(const BoundProgram& bound, Feeds feeds) const {
   for (const auto& [name, tensor] : feeds) {
     const auto is_fed = [&fed = name](std::string_view part) {
       return [part, &fed](const auto& entry) { return input_name(part, entry.first) == fed; };
@@ -366,12 +366,25 @@ Result<void> BuiltModel::check_feeds(std::span<const std::pair<std::string, Tens
                             ", which is no input; there are: " + input_names(types_.features, "features") +
                             (types_.labels.empty() ? "" : ", " + input_names(types_.labels, "labels")));
   }
+  for (const BoundProgram::Source& source : bound.sources) {
+    const auto fed = std::ranges::find(feeds, source.name, &std::pair<std::string, Tensor>::first);
+    if (source.step_input || fed == feeds.end()) continue;
+    const DType dtype = dtype_of(source);
+    if (fed->second.dtype() == dtype && fed->second.shape() == source.shape) continue;
+    return invalid_argument("a hook feeds " + source.name + " with " + std::string(to_string(fed->second.dtype())) + " " +
+                            to_string(fed->second.shape()) + " in before_step(); this step needs " +
+                            std::string(to_string(dtype)) + " " + to_string(source.shape));
+  }
   return {};
 }
 
-Result<void> BuiltModel::feed(BoundProgram& bound, const data::Batch& batch,
-                              std::span<const std::pair<std::string, Tensor>> feeds) {
-  SHOAL_TRY_VOID(check_feeds(feeds));
+/// The type that batches and hooks give: text, where the program itself reads ids.
+DType BuiltModel::dtype_of(const BoundProgram::Source& source) const {
+  if (!source.encoding) return source.dtype;
+  return (source.label ? types_.labels : types_.features)[source.index].second.dtype;
+}
+
+Result<void> BuiltModel::feed(BoundProgram& bound, const data::Batch& batch, Feeds feeds) {
   for (size_t i = 0; i < bound.sources.size(); ++i) {
     const BoundProgram::Source& source = bound.sources[i];
     if (source.step_input) {
@@ -384,8 +397,7 @@ Result<void> BuiltModel::feed(BoundProgram& bound, const data::Batch& batch,
     for (const auto& [name, fed] : feeds) {
       if (name == source.name) tensor = &fed;
     }
-    const auto& types = source.label ? types_.labels : types_.features;
-    const DType dtype = source.encoding ? types[source.index].second.dtype : source.dtype;
+    const DType dtype = dtype_of(source);
     if (tensor->dtype() != dtype || !(tensor->shape() == source.shape)) {
       return wrong_type(source.name, *tensor, dtype, to_string(source.shape));
     }
@@ -400,9 +412,22 @@ Result<void> BuiltModel::feed(BoundProgram& bound, const data::Batch& batch,
   return {};
 }
 
-Error with_place_of_row(Error error, const data::Batch& batch, const data::Iterator& input) {
+namespace {
+
+/// The feed that `error` is about, or the end of `feeds`. An error names its tensor by the address of the elements.
+Feeds::iterator feed_of(const Error& error, Feeds feeds) {
+  const void* const tensor = error.place().tensor;
+  if (error.kind() != ErrorKind::kInvalidArgument || tensor == nullptr) return feeds.end();
+  return std::ranges::find_if(feeds, [tensor](const auto& feed) { return feed.second.address() == tensor; });
+}
+
+}  // namespace
+
+Error with_place_of_row(Error error, const data::Batch& batch, const data::Iterator& input, Feeds feeds) {
   const Error::Place& place = error.place();
   if (error.kind() != ErrorKind::kInvalidArgument || place.tensor == nullptr) return error;
+  if (const auto fed = feed_of(error, feeds); fed != feeds.end())
+    return std::move(error).with_context(fed->first + " as a hook feeds it in before_step()");
   for (const data::TensorMap* part : {&batch.labels, &batch.features}) {
     for (const auto& [name, tensor] : *part) {
       // An error names its tensor by the address of the elements. Skips tensors of the batch that the error is not about.
@@ -416,10 +441,12 @@ Error with_place_of_row(Error error, const data::Batch& batch, const data::Itera
   return error;
 }
 
-Error in_batch(Error error, uint64_t number, const data::Batch& batch, const data::Iterator& input) {
+Error in_batch(Error error, const StepBatch& step) {
   if (error.kind() != ErrorKind::kInvalidArgument) return error;
-  return with_place_of_row(std::move(error), batch, input)
-      .with_context("batch " + std::to_string(number) + " of the input (its rows count from 0)");
+  const bool of_feed = feed_of(error, step.feeds) != step.feeds.end();
+  error = with_place_of_row(std::move(error), step.batch, step.input, step.feeds);
+  if (of_feed) return error;
+  return std::move(error).with_context("batch " + std::to_string(step.number) + " of the input (its rows count from 0)");
 }
 
 }  // namespace shoal

@@ -58,6 +58,9 @@ struct BoundProgram {
 /// object lives.
 using BindVariables = std::function<Result<std::vector<backends::Pieces>>(const backends::Program& program)>;
 
+/// What hooks feed in a step: pairs of the name of an input and the tensor that replaces it (StepRequest::feeds()).
+using Feeds = std::span<const std::pair<std::string, Tensor>>;
+
 class BuiltModel {
  public:
   /// Calls model_fn once and checks its result. Exceptions of model_fn come back as errors that raise() throws unchanged.
@@ -120,8 +123,11 @@ class BuiltModel {
   /// Sets the global step, from which feed() computes the numbers that a train op asks for (nn::StepInput).
   void set_global_step(uint64_t step) { global_step_ = step; }
   /// Points the program's inputs at `batch`, or at the ids of its texts. The program was compiled for sizes_of(batch).
-  /// InvalidArgument if the batch does not fit the model.
-  Result<void> feed(BoundProgram& program, const data::Batch& batch, std::span<const std::pair<std::string, Tensor>> feeds);
+  /// InvalidArgument if the batch does not fit the model. `feeds` passed check_feeds().
+  Result<void> feed(BoundProgram& program, const data::Batch& batch, Feeds feeds);
+  /// Refuses, with InvalidArgument, what hooks feed if its name is no input, or if its type or shape is not that of the input
+  /// in `program`. The error says that a hook is wrong, since the input function is not.
+  Result<void> check_feeds(const BoundProgram& program, Feeds feeds) const;
 
  private:
   BuiltModel() = default;
@@ -131,8 +137,8 @@ class BuiltModel {
   Result<void> check_predictions() const;
   Result<void> check_named_values();
   Result<void> check_twice() const;
-  Result<void> check_feeds(std::span<const std::pair<std::string, Tensor>> feeds) const;
   Result<void> bind_sources(BoundProgram& program) const;
+  DType dtype_of(const BoundProgram::Source& source) const;
   const nn::StepInput* step_input(std::string_view name) const;
   Result<void> feed_step(const nn::StepInput& input, Tensor& number) const;
   /// How the graph input of this name is computed: from which tensor of texts or numbers, and by which encoding.
@@ -160,12 +166,22 @@ class BuiltModel {
   uint64_t global_step_ = 0;
 };
 
-/// `batch` is the last batch of `input`. If `error` is about one of its rows, and the input knows where that row was read,
-/// adds that to the error: "...; that row is jan.csv, line 12".
-Error with_place_of_row(Error error, const data::Batch& batch, const data::Iterator& input);
-/// Extends the error with which a model refuses a batch: adds what with_place_of_row() adds, and the `number` of the batch
-/// in its input, counted from 1. (The numbers of rows in such an error count from the start of the batch.)
-Error in_batch(Error error, uint64_t number, const data::Batch& batch, const data::Iterator& input);
+/// `batch` is the last batch of `input`, and `feeds` replaced some of its tensors. If `error` is about a row of a feed, says
+/// that a hook fed it. If it is about a row of the batch, and the input knows where that row was read, adds that to the error:
+/// "...; that row is jan.csv, line 12".
+Error with_place_of_row(Error error, const data::Batch& batch, const data::Iterator& input, Feeds feeds);
+
+/// The batch of a step, and what hooks fed instead of its tensors.
+struct StepBatch {
+  uint64_t number = 0;  ///< The batch's number in its input, counted from 1.
+  const data::Batch& batch;
+  const data::Iterator& input;
+  Feeds feeds;
+};
+
+/// Extends the error with which a model refuses a batch: adds what with_place_of_row() adds and, unless the error is about a feed,
+/// the number of the batch. (The numbers of rows in such an error count from the start of the batch.)
+Error in_batch(Error error, const StepBatch& step);
 
 /// A variable of `model` as parameter servers see it: its shape and its initial values, without the rule of its updates.
 cluster::VariableSpec cluster_variable(const BuiltModel& model, const Variable& variable);

@@ -113,8 +113,9 @@ Result<void> TrainingLoop::begin_program(size_t replica, bool observed) {
   SHOAL_TRY(BoundProgram* const program, options_.model->program(sizes, request_.fetches() && observed));
   const uint64_t number = options_.inputs[replica]->iterator->ordinal();
   options_.model->set_global_step(step_.global_step);
+  SHOAL_TRY_VOID(options_.model->check_feeds(*program, request_.feeds()));
   if (auto fed = options_.model->feed(*program, batch, request_.feeds()); !fed)
-    return in_batch(std::move(fed).error(), number, batch, *options_.inputs[replica]->iterator);
+    return in_batch(std::move(fed).error(), {number, batch, *options_.inputs[replica]->iterator, request_.feeds()});
   const nn::TrainOp& train_op = *options_.model->spec().train_op;
   backends::UpdateApplier* applier = nullptr;
   if (scalar_values_.empty()) {
@@ -144,8 +145,8 @@ Result<void> TrainingLoop::begin_program(size_t replica, bool observed) {
 Result<void> TrainingLoop::run_on() {
   Result<void> ran = running_.program->run_on(running_.binding, running_.progress);
   if (!ran) {
-    return in_batch(std::move(ran).error(), running_.batch_number, replicas_[running_.replica].batch,
-                    *options_.inputs[running_.replica]->iterator);
+    return in_batch(std::move(ran).error(), {running_.batch_number, replicas_[running_.replica].batch,
+                                             *options_.inputs[running_.replica]->iterator, request_.feeds()});
   }
   return running_.progress.done ? take_results() : Result<void>();
 }
