@@ -7,6 +7,7 @@
 #include "crc32.h"
 #include "other_programs.h"
 #include "shoal/base/memory_storage.h"
+#include "shoal/data/array_rows.h"
 #include "shoal/data/npy.h"
 #include "zip_reader.h"
 #include "zip_writer.h"
@@ -129,6 +130,39 @@ TEST_F(NpzFiles, OfZip64AreReadAndWritten) {
   EXPECT_EQ(value_or_raise(read(zip_of(many))).size(), 65'600U);
   EXPECT_EQ(output_of("/usr/bin/python3 -c \"import numpy; print(len(numpy.load('" + (folder_ / "c.zip") + "').files))\""),
             "65600\n");
+}
+
+/// The files have holes, which take no room on the disk.
+TEST_F(NpzFiles, BeyondFourGiBAreRead) {
+  const std::string program = folder_ / "script.py", path = folder_ / "p.zip",
+                    header = npy_of("|u1", "(5120, 1048576)", "");
+  const auto written = [&](const std::string& members) {
+    write_file(folder_ / "x.npy", array_);
+    write_file(folder_ / "huge.npy", header);
+    write_file(program, "import zipfile\nf = open('" + path + "', 'wb')\narray = open('" + (folder_ / "x.npy") +
+                            "', 'rb').read()\nheader = open('" + (folder_ / "huge.npy") + "', 'rb').read()\n" + members +
+                            "\nz.close()\nf.close()\n");
+    EXPECT_EQ(output_of("/usr/bin/python3 -B " + program + " 2>&1"), "");
+  };
+  // The member and the directory begin beyond 4 GiB.
+  written("f.seek((5 << 30) + 7)\nz = zipfile.ZipFile(f, 'w')\nz.writestr('x.npy', array)");
+  const Result<TensorMap> far = read_npz(*storage_, path);
+  ASSERT_TRUE(far) << far.error().message();
+  EXPECT_EQ(array_text(*far), "x\tuint8 [3] 97 98 99\n");
+  // The first member has 5 GiB of zeros, for which the script writes only the headers.
+  written(
+      "z = zipfile.ZipFile(f, 'w')\ninfo = zipfile.ZipInfo('huge.npy')\ninfo.CRC = info.header_offset = 0\n"
+      "info.file_size = info.compress_size = len(header) + (5 << 30)\nf.write(info.FileHeader(zip64=True))\n"
+      "f.write(header)\nf.seek(5 << 30, 1)\nz.filelist.append(info)\nz.start_dir = f.tell()\n"
+      "z.writestr('x.npy', array)");
+  const auto arrays = ArrayRows::open(*storage_, path, FileFormat::kNpz);
+  ASSERT_TRUE(arrays) << arrays.error().message();
+  ASSERT_EQ(arrays->size(), 2U);
+  EXPECT_EQ((*arrays)[0].shape(), (Shape{5120, 1 << 20}));
+  EXPECT_EQ((*arrays)[1].shape(), (Shape{3}));
+  const Error limited = read_npz(*storage_, path).error();
+  EXPECT_EQ(limited.kind(), ErrorKind::kInvalidArgument);
+  EXPECT_THAT(limited.message(), HasSubstr("takes 5368709120 bytes, which is over the limit of 4294967296"));
 }
 
 TEST_F(NpzFiles, OfOtherProgramsAreReadWhereTheyAreArrays) {

@@ -85,7 +85,8 @@ class NpzFile final : public TensorFile {
  public:
   static Result<std::unique_ptr<TensorFile>> open(Storage& storage, const std::string& path) {
     auto result = std::make_unique<NpzFile>();
-    SHOAL_TRY(result->arrays_, data::read_npz(storage, path));
+    SHOAL_TRY(const auto file, storage.open(path));
+    SHOAL_TRY(result->arrays_, data::read_npz(storage, path, {.bytes_max = bytes_max(file->size())}));
     SHOAL_TRY(const auto in_file, data::ArrayRows::open(storage, path, data::FileFormat::kNpz));
     for (const data::ArrayRows& array : in_file) {
       const Tensor* const tensor = result->arrays_.find(array.name());
@@ -103,6 +104,15 @@ class NpzFile final : public TensorFile {
   }
 
  private:
+  /// The most bytes that the arrays of a file may take in memory. Elements grow at most fourfold (int8 becomes int32), so
+  /// files of numbers that are stored without compression are always read, however large they are. A small file that
+  /// claims to unpack to far more than itself is refused.
+  static uint64_t bytes_max(uint64_t file_bytes) {
+    constexpr uint64_t kGrowthMax = 4;
+    return std::max(data::NpyOptions().bytes_max,
+                    file_bytes > UINT64_MAX / kGrowthMax ? UINT64_MAX : file_bytes * kGrowthMax);
+  }
+
   data::TensorMap arrays_;
 };
 
