@@ -28,8 +28,10 @@ struct TextEncoding {
   /// the row. False: the text becomes `unknown_id`.
   bool refuse_unknown = false;
   int64_t unknown_id = -1;
-  /// Texts that stand for a missing value. Their id is `missing_id`. If that is -1, the default, lookups leave them out.
+  /// Texts that stand for a missing value. Their id is `missing_id`.
   std::vector<std::string> missing = {""};
+  /// -1, here and for unknown_id, is the id of no row: ops::multi_hot() and ops::embedding_bag() leave it out, a combination
+  /// of ops::cross_ids() with it is -1, and ops::gather(), nn::embedding() and losses refuse it as out of range.
   int64_t missing_id = -1;
 
   /// The number of ids, without unknown_id and missing_id. 0 if each id is the text's whole 64-bit hash (see `buckets`).
