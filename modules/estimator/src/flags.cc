@@ -134,9 +134,9 @@ void Flags::add_training_and_files() {
       .add("--seed", parsed_.config.random_seed, "Seed of initial weights, dropout and shuffles; same seed, same result")
       .group("Training");
   command_
-      .add_switch(
-          "--allow-non-finite", parsed_.config.allow_non_finite,
-          "Let values become infinite or NaN, and checkpoints hold them; by default training ends with status 3 first")
+      .add_switch("--allow-non-finite", parsed_.config.allow_non_finite,
+                  "Train on, and save checkpoints, where weights or a loss become infinite, or weights NaN; without it, "
+                  "training ends with status 3. A loss that is NaN ends it always")
       .group("Training");
   command_
       .add("--model-dir", parsed_.config.model_dir,
