@@ -211,6 +211,20 @@ TEST_F(DataCommand, AFormatThatIsNotReadIsNamed) {
   EXPECT_THAT(unknown.err, HasSubstr(path("z") + " (offset 2): a zero byte"));
 }
 
+TEST_F(DataCommand, AnErrorLeavesStandardOutputEmptyAlsoWithJson) {
+  write("t.csv", "a,b\n1,2\n3\n");
+  for (const char* command : {"describe", "statistics", "sample", "vocabulary"}) {
+    for (const std::string& file : {path("t.csv"), path("none.csv")}) {
+      std::vector<std::string> words{command, file, "--format", "csv", "--json"};
+      if (std::string_view(command) == "vocabulary") words.insert(words.end(), {"--column", "a"});
+      const Output run = data(words);
+      EXPECT_NE(run.status, 0) << command;
+      EXPECT_EQ(run.out, "") << command;
+      EXPECT_THAT(run.err, HasSubstr(file)) << command;
+    }
+  }
+}
+
 TEST_F(DataCommand, StatisticsOfAColumnThatIsNotThereAreRefused) {
   write("t", "wood,age\noak,3\nash,4\n");
   const Output run = data({"statistics", path("t"), "--column", "wodo"});
